@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fakebox
+
+import (
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+)
+
+// command performs a command of a table window: a row is written or read, or refused.
+func (b *Box) command(c transport.Chip, command uint32) {
+	chip := b.chips[c]
+	number, index := chip.registers[regs.CommonTableSelect.Offset], int(chip.registers[regs.CommonTableIndex.Offset])
+	chip.busy, chip.failed = b.BusyReads, true
+	if int(number) >= len(tables[c]) || index >= b.rows(c, number) {
+		return
+	}
+	t := tables[c][number]
+	switch {
+	case command == regs.TableCommandWrite && chip.torn:
+		chip.data = [32]uint32{}
+		return
+	case command == regs.TableCommandWrite:
+		row := append([]uint32(nil), chip.data[:t.Words()]...)
+		switch t.Name {
+		case regs.CryptoTableOutboundKey.Name:
+			delete(chip.tables[regs.CryptoTableOutboundNumber.Number], index)
+		case regs.CryptoTableOutboundNumber.Name:
+			if before := chip.tables[number][index]; before != nil && regs.OutboundNumberRow.Last.Get(before) > regs.OutboundNumberRow.Last.Get(row) {
+				row = before
+			}
+		}
+		chip.tables[number][index] = row
+		delete(b.flipped, rowAt{c, t.Name, index})
+		zero := true
+		for _, word := range row {
+			zero = zero && word == 0
+		}
+		if zero {
+			delete(chip.tables[number], index)
+		}
+		b.Log = append(b.Log, Row{c, t.Name, index, row})
+		if b.OnRow != nil {
+			b.OnRow(b.Log[len(b.Log)-1])
+		}
+		chip.data = [32]uint32{}
+	case command == regs.TableCommandRead && !t.WriteOnly:
+		chip.data = [32]uint32{}
+		copy(chip.data[:], chip.tables[number][index])
+	default:
+		return
+	}
+	chip.failed = false
+}
+
+// rows is how many rows a table has, by the chip's capabilities.
+func (b *Box) rows(c transport.Chip, number uint32) int {
+	get := func(r regs.Register) int { return int(b.chips[c].registers[r.Offset]) }
+	switch tables[c][number].Name {
+	case "flow", "policy_usage":
+		return 1 << get(regs.CommonCapabilityFlowBits)
+	case "sad":
+		return 1 << get(regs.CommonCapabilitySadBits)
+	case "rule", "inbound_rule":
+		return get(regs.CommonCapabilityRules)
+	case "next_hop":
+		return get(regs.CommonCapabilityNextHops)
+	case "host":
+		return 1 << get(regs.CommonCapabilityHostBits)
+	case "dummy":
+		return 16
+	case "dscp_map":
+		return 16 * 64
+	case "dscp_sa":
+		return 64 * 64
+	case "replay":
+		return 2 << get(regs.CommonCapabilitySaBits)
+	}
+	return 1 << get(regs.CommonCapabilitySaBits)
+}
