@@ -81,7 +81,7 @@ func (c *compiler) hops() {
 		for ip, index := range c.hopRows[dev] {
 			h := Hop{IP: ip}
 			if mac := c.m.Station(dev, ip); mac != (xfrm.MAC{}) {
-				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)), c.m.LeadsInside(dev, ip))
+				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)), c.m.LeadsInside(dev))
 			}
 			rows[index] = h
 		}
@@ -104,7 +104,7 @@ func (c *compiler) hosts() {
 		}
 	}
 	for _, host := range slices.SortedFunc(maps.Keys(c.m.Learned), model.NextHop.Compare) {
-		if c.m.HasRow(host) && !c.m.ByHand(host) {
+		if c.m.Resolves(host) && !c.m.ByHand(host) {
 			add(host, c.m.Learned[host], true)
 		}
 	}

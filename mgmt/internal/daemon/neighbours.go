@@ -20,15 +20,23 @@ const (
 	lastProbe  = 30 * time.Second
 )
 
-// Changes that Linux tells within gathered are one change of the chips. A host that packets went to
-// is looked for until no packet has come for askedFor. Every refresh the daemon has Linux see
-// whether a host is still there, and of all hosts that is mostProbes each second.
+// Changes that Linux tells within gathered are one change of the chips, and of these there is one in
+// firstProbe: stations that change their addresses all the time cannot keep the daemon busy. A host
+// that packets went to is looked for until Linux has done so in vain, or no packet has come for
+// askedFor. Every refresh the daemon has Linux see whether a host is still there.
 const (
 	gathered   = 20 * time.Millisecond
 	askedFor   = 60 * time.Second
 	refresh    = 60 * time.Second
 	mostWaited = 1024
-	mostProbes = 64
+)
+
+// Each second Linux is asked for at most so many hosts of a kind. None takes the share of another,
+// and Linux's table, of 1,024 unless it is set otherwise, has room for those that do not answer.
+const (
+	mostWanted    = 64 // that rows lead to
+	mostSought    = 32 // that packets went to
+	mostRefreshed = 64 // that have rows of their own
 )
 
 var portOf = map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport.PortBlack}
@@ -37,13 +45,21 @@ var portOf = map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport
 type neighbours struct {
 	daemon *Daemon
 	known  map[model.NextHop]xfrm.MAC  // by Linux
-	failed map[model.NextHop]bool      // looked for by Linux in vain, and on the chips
+	rows   map[model.NextHop]xfrm.MAC  // on the chips
+	failed map[model.NextHop]bool      // of those, the ones that Linux has looked for in vain
 	asked  map[model.NextHop]time.Time // until when those are looked for
 	seen   map[model.NextHop]time.Time // when Linux last looked for a host on the chips
 	probes map[model.NextHop]probe     // of those that it does not know
-	left   int                         // probes of this second
+	left   budget                      // of this second
+	turn   int                         // the wanted host that is looked for first
+	last   time.Time                   // of the last change of the chips
 	full   bool                        // there was no room for a host
 }
+
+// budget is how many hosts of each kind Linux may still be asked for.
+type budget struct{ wanted, asked, refreshed int }
+
+var perSecond = budget{mostWanted, mostSought, mostRefreshed}
 
 type probe struct {
 	next time.Time
@@ -53,7 +69,7 @@ type probe struct {
 // followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the
 // chips fail.
 func (d *Daemon) followNeighbours(ctx context.Context) error {
-	n := &neighbours{daemon: d, failed: map[model.NextHop]bool{}, asked: map[model.NextHop]time.Time{}, seen: map[model.NextHop]time.Time{}, left: mostProbes}
+	n := &neighbours{daemon: d, failed: map[model.NextHop]bool{}, asked: map[model.NextHop]time.Time{}, seen: map[model.NextHop]time.Time{}, left: perSecond}
 	for ctx.Err() == nil {
 		found, err := d.host.devices.Neighbours(ctx)
 		if err != nil {
@@ -86,15 +102,13 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 			continue
 		case host := <-n.daemon.host.unresolved:
 			hop := model.NextHop{Dev: xfrm.Red, IP: host}
-			if _, has := n.asked[hop]; has || len(n.asked) < mostWaited {
-				n.asked[hop] = n.daemon.now().Add(askedFor)
-			}
+			n.ask(hop)
 			if due == nil {
 				due = time.After(gathered)
 			}
 			continue
 		case <-ticks.C:
-			n.left = mostProbes
+			n.left = perSecond
 		case <-due:
 		case <-ctx.Done():
 			return nil
@@ -106,8 +120,20 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 	}
 }
 
-// take notes a change, and says whether it is an address that was not known, or a host that does
-// not answer.
+// ask notes a host that a packet went to. Of too many, any other one makes room: a scan of the
+// network takes no place for good.
+func (n *neighbours) ask(hop model.NextHop) {
+	if _, has := n.asked[hop]; !has && len(n.asked) >= mostWaited {
+		for other := range n.asked {
+			delete(n.asked, other)
+			break
+		}
+	}
+	n.asked[hop] = n.daemon.now().Add(askedFor)
+}
+
+// take notes a change, and says whether the chips may have to follow: it is an address that was not
+// known, or a host with a row that does not answer.
 func (n *neighbours) take(change punt.Neighbour) bool {
 	hop := model.NextHop{Dev: xfrm.Red, IP: change.IP}
 	if change.Port == transport.PortBlack {
@@ -115,10 +141,15 @@ func (n *neighbours) take(change punt.Neighbour) bool {
 	}
 	if change.MAC == nil {
 		delete(n.known, hop)
-		if change.Failed {
+		if !change.Failed {
+			return false
+		}
+		delete(n.asked, hop)
+		_, has := n.rows[hop]
+		if has {
 			n.failed[hop] = true
 		}
-		return change.Failed
+		return has
 	}
 	mac := xfrm.MAC(change.MAC)
 	before := n.known[hop]
@@ -138,23 +169,28 @@ func (n *neighbours) settle() error {
 		return err
 	}
 	now, probes := n.daemon.now(), map[model.NextHop]probe{}
-	look := func(hop model.NextHop) {
-		if _, known := n.known[hop]; known {
-			return
+	look := func(hop model.NextHop, left *int) (looked bool) {
+		_, known := n.known[hop]
+		if _, twice := probes[hop]; known || twice {
+			return false
 		}
 		p, again := n.probes[hop]
 		if !again {
 			p = probe{now, firstProbe}
 		}
-		if !now.Before(p.next) && n.left > 0 {
-			n.left--
+		if looked = !now.Before(p.next) && *left > 0; looked {
+			*left--
 			n.daemon.host.devices.Probe(portOf[hop.Dev], hop.IP)
 			p = probe{now.Add(p.wait), min(2*p.wait, lastProbe)}
 		}
 		probes[hop] = p
+		return looked
 	}
-	for _, hop := range wanted {
-		look(hop)
+	first := n.turn
+	for i := range wanted {
+		if at := (first + i) % len(wanted); look(wanted[at], &n.left.wanted) {
+			n.turn = at + 1
+		}
 	}
 	for hop, until := range n.asked {
 		_, known := n.known[hop]
@@ -162,15 +198,15 @@ func (n *neighbours) settle() error {
 			delete(n.asked, hop)
 			continue
 		}
-		look(hop)
+		look(hop, &n.left.asked)
 	}
 	for hop := range m.Learned {
 		switch _, known := n.known[hop]; {
 		case !m.Resolves(hop):
 		case !known:
-			look(hop) // of before this daemon, or Linux has forgotten it
-		case n.left > 0 && now.Sub(n.seen[hop]) > refresh:
-			n.left--
+			look(hop, &n.left.refreshed) // of before this daemon, or Linux has forgotten it
+		case n.left.refreshed > 0 && now.Sub(n.seen[hop]) > refresh:
+			n.left.refreshed--
 			n.seen[hop] = now
 			n.daemon.host.devices.Probe(portOf[hop.Dev], hop.IP)
 		}
@@ -198,10 +234,15 @@ func (n *neighbours) learn() (*model.Model, []model.NextHop, error) {
 			learned[hop] = mac
 		}
 	}
-	if maps.Equal(learned, before) {
+	if n.rows = before; maps.Equal(learned, before) {
 		clear(n.failed)
 		return v.Model(), wanted, nil
 	}
+	now := d.now()
+	if since := now.Sub(n.last); since >= 0 && since < firstProbe {
+		return v.Model(), wanted, nil // the next tick is in time
+	}
+	n.last = now
 	if err := d.prepare(); err != nil {
 		return nil, nil, err
 	}
@@ -209,6 +250,7 @@ func (n *neighbours) learn() (*model.Model, []model.NextHop, error) {
 		return nil, nil, err
 	}
 	clear(n.failed)
+	n.rows = learned
 	d.log.Info("next hops changed", "learned", len(learned), "wanted", len(wanted))
 	if v, err = d.session.Look(); err != nil {
 		return nil, nil, err
@@ -221,7 +263,7 @@ func (n *neighbours) learn() (*model.Model, []model.NextHop, error) {
 func (n *neighbours) hosts(m *model.Model, before map[model.NextHop]xfrm.MAC) map[model.NextHop]xfrm.MAC {
 	learned := map[model.NextHop]xfrm.MAC{}
 	for hop, mac := range before {
-		if !m.HasRow(hop) || n.failed[hop] {
+		if !m.Resolves(hop) || n.failed[hop] {
 			continue
 		}
 		if now, known := n.known[hop]; known {
@@ -229,7 +271,7 @@ func (n *neighbours) hosts(m *model.Model, before map[model.NextHop]xfrm.MAC) ma
 		}
 		learned[hop] = mac
 	}
-	room := n.daemon.session.HostRoom()
+	room := n.daemon.session.HostRoom(m)
 	full := false
 	for hop, mac := range n.known {
 		if _, has := learned[hop]; has || !m.Resolves(hop) {

@@ -44,7 +44,8 @@ func (m *Model) Learn(learned map[NextHop]xfrm.MAC) {
 			if other, has := those[host]; has && other == mac {
 				continue
 			}
-			if m.Changes.Hosts = true; !m.HasRow(host) {
+			// What leads to a gateway depends on its address, and what leads to hosts does not.
+			if m.Changes.Hosts = true; !m.HasRow(host) || m.Routed(host.Dev, host.IP) {
 				m.Changes.Network = true
 			}
 		}

@@ -77,8 +77,8 @@ func (m *Model) TagsOf(vlan string) []byte {
 	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(m.TagsOf(v.Parent), v.Protocol), v.ID)
 }
 
-// HopVLAN is the VLAN of a next hop: from its neighbour line, else from the route to it, else from
-// its network.
+// HopVLAN is the VLAN of a next hop: from its neighbour line, else from the route by it, else from
+// the longest network or route that it is straight behind.
 func (m *Model) HopVLAN(dev string, hop netip.Addr) string {
 	for _, n := range m.Neighs {
 		if n.Dev == dev && n.IP == hop {
@@ -90,10 +90,8 @@ func (m *Model) HopVLAN(dev string, hop netip.Addr) string {
 			return r.VLAN
 		}
 	}
-	for _, a := range m.Addrs {
-		if a.Dev == dev && a.Prefix.Contains(hop) {
-			return a.VLAN
-		}
+	if best := m.best(dev, netip.PrefixFrom(hop, hop.BitLen())); !best.Via.IsValid() {
+		return best.VLAN
 	}
 	return ""
 }

@@ -76,15 +76,20 @@ func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf fu
 	if p.removeFirst {
 		used -= len(gone)
 	}
+	left := 0 // entries that are not needed, and have no room
 	for _, entry := range want {
 		key := keyOf(entry.Row)
 		_, row, there := shadow.Get(key)
 		if there && slices.Equal(row, entry.Row) {
 			continue
 		}
+		if left > 0 && entry.Optional && !there {
+			left++ // a search of the full table for each would take too long
+			continue
+		}
 		writes, err := shadow.Put(key, entry.Row)
 		if err != nil && entry.Optional {
-			p.report.Warn(entry.Pos, "no room for %s, which was learned: the %s table of %d rows is full (%d are used), and packets to it are dropped", entry.Owner, table.Name, size, used)
+			left++
 			continue
 		}
 		if err != nil {
@@ -96,6 +101,9 @@ func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf fu
 		for _, w := range writes {
 			p.add(Write{Phase: PhaseInsert, Chip: c, Table: table, Index: w.Index, Row: w.Value})
 		}
+	}
+	if left > 0 {
+		p.report.Warn(xfrm.Pos{}, "no room for %d hosts that were learned: the %s table of %d rows is full (%d are used), and packets to them are dropped", left, table.Name, size, used)
 	}
 	if !p.removeFirst {
 		remove()

@@ -3,6 +3,7 @@
 package punt
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -77,7 +78,7 @@ func (d *Devices) neighbour(update netlink.NeighUpdate) (n Neighbour, ok bool) {
 	for port, t := range d.taps {
 		if t.index == update.LinkIndex {
 			n.Port = uint8(port)
-			if update.Type == unix.RTM_NEWNEIGH && update.State&known != 0 && len(update.HardwareAddr) == 6 {
+			if update.Type == unix.RTM_NEWNEIGH && update.State&known != 0 && ofStation(update.HardwareAddr) {
 				n.MAC = update.HardwareAddr
 			}
 			n.Failed = update.Type == unix.RTM_NEWNEIGH && update.State&netlink.NUD_FAILED != 0
@@ -85,6 +86,12 @@ func (d *Devices) neighbour(update netlink.NeighUpdate) (n Neighbour, ok bool) {
 		}
 	}
 	return n, false
+}
+
+// ofStation says whether an Ethernet address is that of one station. A host that claims a group's,
+// or none, is not believed (RFC 1812, 3.3.2).
+func ofStation(mac net.HardwareAddr) bool {
+	return len(mac) == 6 && mac[0]&1 == 0 && !bytes.Equal(mac, make([]byte, 6))
 }
 
 // discard is the UDP port that hosts take datagrams at to throw them away (RFC 863).

@@ -191,7 +191,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("the host %d is gone", last)
 		}
 	}
-	if len(after) < 60 || len(after) > 64 || !strings.Contains(r.Notes, "which was learned: the host table of 64 rows is full") {
+	if len(after) < 60 || len(after) > 64 || !strings.Contains(r.Notes, "hosts that were learned: the host table of 64 rows is full") {
 		t.Errorf("%d hosts; %s", len(after), r.Notes)
 	}
 }

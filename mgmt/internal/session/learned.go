@@ -19,7 +19,15 @@ func (v *View) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfr
 
 // HostRoom is how many hosts straight behind red the box has room for, besides those that were
 // written: hashing fills a table to some 95 %.
-func (s *Session) HostRoom() int { return s.Box.Capabilities[transport.Inner].HostRows * 15 / 16 }
+func (s *Session) HostRoom(m *model.Model) int {
+	room := s.Box.Capabilities[transport.Inner].HostRows * 15 / 16
+	for _, n := range m.Neighs {
+		if n.Dev == xfrm.Red {
+			room--
+		}
+	}
+	return room
+}
 
 // Learn makes these the addresses of hosts, in place of those learned before. Neighbours that the
 // administrator wrote come first.

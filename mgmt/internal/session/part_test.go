@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func (c *changer) policy(verb string) string {
 	case 3, 4:
 		sel, rest = fmt.Sprintf("src 10.1.%d.0/24 dst 10.2.%d.0/24 dir out", i, i), tmpl
 	case 5, 6, 7, 8:
-		sel, rest = fmt.Sprintf("src 10.2.%d.0/24 dst 10.1.%d.0/24 dir %s", i, i, dir), back
+		sel, rest = fmt.Sprintf("src 10.2.%d.0/24 dst 10.%d.%d.0/24 dir %s", i, []int{1, 1, 3}[c.IntN(3)], i, dir), back
 	case 9:
 		sel, rest = fmt.Sprintf("src 10.2.%d.%d/32 dst 10.1.%d.0/24 dir %s", i, c.IntN(2), i, dir), back
 	case 10:
@@ -112,6 +113,28 @@ func (c *changer) path(s *session.Session, now *int64) error {
 	return err
 }
 
+// hosts learns, changes or forgets addresses of hosts on red, of gateways there, and of some at
+// black.
+func (c *changer) hosts(s *session.Session) error {
+	v, err := s.Look()
+	if err != nil || c.IntN(2) == 0 {
+		return err
+	}
+	_, before := v.NextHops()
+	learned := map[model.NextHop]xfrm.MAC{}
+	maps.Copy(learned, before)
+	for range 1 + c.IntN(3) {
+		hop := model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, 1, byte(c.IntN(5) / 3), byte(2 + c.IntN(3))})}
+		if c.IntN(4) == 0 {
+			hop = model.NextHop{Dev: xfrm.Black, IP: netip.AddrFrom4([4]byte{192, 0, 2, byte(2 + c.IntN(2))})}
+		}
+		if learned[hop] = (xfrm.MAC{2, 0, 0, 0, 0, byte(c.IntN(3))}); c.IntN(3) == 0 {
+			delete(learned, hop)
+		}
+	}
+	return s.Learn(learned)
+}
+
 // TestParts: a change that computes a part gives the tables that computing everything anew gives.
 // Not a row differs, on the chips too, and no count of Standing. Most changes are of a part.
 func TestParts(t *testing.T) {
@@ -138,7 +161,7 @@ func TestParts(t *testing.T) {
 			if err := s.Hold(t.Context()); err != nil {
 				return err
 			}
-			if err := run("addr add 192.0.2.1/24 dev black\naddr add 10.1.0.1/16 dev red\nroute add default via 192.0.2.2 dev black\nroute add 198.51.100.2/32 via 192.0.2.3 dev black\n"); err != nil {
+			if err := run("addr add 192.0.2.1/24 dev black\naddr add 10.1.0.1/16 dev red\nroute add default via 192.0.2.2 dev black\nroute add 198.51.100.2/32 via 192.0.2.3 dev black\nroute add 10.1.2.0/23 via 10.1.0.3 dev red\nroute add 10.3.0.0/16 via 10.1.0.4 dev red\n"); err != nil {
 				return err
 			}
 			for range 150 {
@@ -159,6 +182,9 @@ func TestParts(t *testing.T) {
 				}
 				if err := c.path(s, &now); err != nil {
 					fail("%sa path MTU: %v", text, err)
+				}
+				if err := c.hosts(s); err != nil {
+					fail("%slearned hosts: %v", text, err)
 				}
 				p, err := s.PlanOfAll()
 				if err != nil {

@@ -99,8 +99,8 @@ func load(tx *bolt.Tx, out *State) error {
 	}
 	out.Generation, out.Model.Network, out.Hops = r.Generation, r.Network, r.Hops
 	out.Image.RedHop, out.Image.BlackHop = r.RedHop, r.BlackHop
-	// A file of before has them in the rest.
-	if hosts := tx.Bucket(learnedBucket); hosts != nil {
+	// A program of before has them in the rest, and they are newer there.
+	if hosts := tx.Bucket(learnedBucket); hosts != nil && r.Network.Learned == nil {
 		if err := json.Unmarshal(hosts.Get(learnedKey), &out.Model.Learned); err != nil {
 			return err
 		}
