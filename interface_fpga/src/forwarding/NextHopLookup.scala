@@ -3,6 +3,7 @@ package sallyport.iface.forwarding
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.registers.VotedRegister
 import sallyport.common.registers.map.{HostRow, NextHopRow}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort}
 import sallyport.iface.headers.VlanTags
@@ -41,10 +42,10 @@ class NextHop extends Bundle {
  * of it, else the next hop that its SA or rule names.
  *
  * A packet without such a row is for a host all the same if its address is of the port's own
- * network (LOCAL_PREFIX), unless a route of a part of that network leads to the named next hop
- * (`subnet`); or if row 0 is named. It goes to the station of row 0 then, which stands for all
- * hosts that have no row, or is `unresolved`. Multicast and 255.255.255.255 are for no host (RFC
- * 1812 5.2.4.3). A named row with a flipped bit leads nowhere.
+ * network (LOCAL_PREFIX), unless routes lead parts of that network to gateways (`subnet`); or if
+ * row 0 is named. It goes to the station of row 0 then, which stands for all hosts that have no
+ * row, or is `unresolved`. Multicast and 255.255.255.255 are for no host (RFC 1812 5.2.4.3). A
+ * named row with a flipped bit leads nowhere; the copy of row 0 outlives one.
  *
  * Latency [[NextHopLookup.latency]] cycles, a packet a cycle. While `ready` is low nothing
  * is found.
@@ -88,8 +89,10 @@ class NextHopLookup(hosts: Int, nextHops: Int, hostTable: CuckooTableParams => C
   // Row 0, which a packet may need beside the row that it names: as the memory takes it.
   private val request = io.nextHopTable.request
   private val written = RegEnable(NextHopLookup.station(request.bits.row), request.fire)
-  private val default = RegInit(0.U.asTypeOf(written))
-  when(hops.written.valid && hops.written.bits === 0.U)(default := written)
+  private val copy = Module(new VotedRegister(written.getWidth, 0))
+  copy.io.write.valid := RegNext(hops.written.valid && hops.written.bits === 0.U, false.B)
+  copy.io.write.bits := written.asUInt
+  private val default = RegNext(copy.io.value.asTypeOf(written), 0.U.asTypeOf(written))
 
   // Whether the address is of a host at the port. Software sets addresses while no traffic flows.
   private val set4 = RegNext(io.box.own.v4.orR)
