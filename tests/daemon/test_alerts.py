@@ -19,6 +19,7 @@ SERIES = {
     f"sallyport_configured{{{BOX}}}": ("1x20", "0x20", "SallyportNotConfigured"),
     f'sallyport_tamper{{{BOX},chip="crypto"}}': ("0x20", "0x9 1x10", "SallyportTampered"),
     f'sallyport_lane_in_service{{{BOX},path="encrypt",lane="2"}}': ("1x20", "1x9 0x10", "SallyportLaneFailed"),
+    f"sallyport_selftest_runs_total{{{BOX}}}": ("0+1x20", "7x20", "SallyportSelfTestStands"),
     f'sallyport_table_upset{{{BOX},chip="inner",table="flow"}}': ("0x4 1x1 0x14", "1x20", "SallyportUpsetStays"),
     f'sallyport_link_up{{{BOX},link="inner"}}': ("1x20", "0x20", "SallyportLinkDown"),
     f'sallyport_port_signal{{{BOX},port="red"}}': ("1x20", "0x20", "SallyportPortDark"),

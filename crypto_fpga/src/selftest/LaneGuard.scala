@@ -11,6 +11,9 @@ class LaneView extends Bundle {
   /** Nothing enters it, and nothing is in it. */
   val empty = Bool()
 
+  /** Nothing enters it, is in it or waits at its exit, whatever is owed for earlier packets. */
+  val still = Bool()
+
   /** It has done nothing for too long. */
   val hung = Bool()
   val room = Vec(2, Bool())
@@ -61,8 +64,9 @@ private[crypto] class LaneGuard(hangCycles: Int) extends Module {
   // An output that has begun ends as it began.
   private val inside = RegInit(false.B)
   when(lane.out.fire) { inside := !lane.out.bits.last }
-  private val lost = RegInit(false.B)
-  lost := order.failed && (lost || !(inside || lane.out.fire))
+  private val losing = RegInit(false.B)
+  private val lost = losing && order.failed
+  losing := order.failed && (losing || !(inside || lane.out.fire))
 
   lane.zeroize := traffic.zeroize
   lane.in.valid := traffic.in.valid && !order.failed
@@ -99,7 +103,9 @@ private[crypto] class LaneGuard(hangCycles: Int) extends Module {
   still := Mux(RegNext(stuck, false.B) && !hung, still + 1.U, 0.U)
 
   private val beat = lane.out.bits
-  io.view.empty := RegNext(!traffic.in.valid && !lane.busy && owed === 0.U, false.B)
+  private val resting = !traffic.in.valid && !lane.busy && !lane.out.valid && !lane.offer.reduce(_ || _)
+  io.view.still := RegNext(resting, false.B)
+  io.view.empty := RegNext(resting && owed === 0.U, false.B)
   io.view.hung := hung
   io.view.room := RegNext(lane.room)
   io.view.offer := RegNext(lane.offer)

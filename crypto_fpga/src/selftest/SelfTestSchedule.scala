@@ -7,7 +7,8 @@ import sallyport.common.registers.map.CryptoRegs
 /**
  * Starts the self-tests of both paths together, on command and each period, and tells of them in
  * the registers SELF_TEST_STATUS, SELF_TEST_FAILED and SELF_TEST_CYCLES. The run at reset starts by
- * itself ([[SelfTest]]), and counts as one.
+ * itself ([[SelfTest]]), and counts as one. A path whose lanes cannot come to rest, as behind a
+ * link that takes nothing, does not keep the other from its period.
  */
 class SelfTestSchedule(lanes: Int) extends Module {
   val io = IO(new Bundle {
@@ -34,14 +35,15 @@ class SelfTestSchedule(lanes: Int) extends Module {
     last := now
   }
 
-  // The time since the last run.
+  // The time since both paths ran.
+  private val both = RegNext(io.encrypt.running && io.decrypt.running, false.B)
   private val fine = RegInit(0.U((SelfTestSchedule.unitBits + 1).W))
   private val units = RegInit(0.U(io.period.getWidth.W))
   private val full = fine(SelfTestSchedule.unitBits)
-  fine := Mux(running, 0.U, fine(SelfTestSchedule.unitBits - 1, 0) +& 1.U)
-  when(running) { units := 0.U }.elsewhen(full && !units.andR) { units := units + 1.U }
+  fine := Mux(both || io.run, 0.U, fine(SelfTestSchedule.unitBits - 1, 0) +& 1.U)
+  when(both || io.run) { units := 0.U }.elsewhen(full && !units.andR) { units := units + 1.U }
   private val due = RegNext(units >= io.period && io.period.orR, false.B)
-  io.run := RegNext(io.command || (due && !running), false.B)
+  io.run := RegNext(io.command && !running || due && !both, false.B)
 
   private val fields = CryptoRegs.SelfTestStatus
   io.status := (runs << fields.runs.lsb) | (running << fields.running.lsb)

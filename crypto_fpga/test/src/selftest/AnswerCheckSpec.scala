@@ -3,7 +3,7 @@ package sallyport.crypto.selftest
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.simulation.CompiledOnce
-import sallyport.crypto.lane.LaneConfig
+import sallyport.crypto.lane.{LaneConfig, Verdict}
 import sallyport.crypto.suite.Suite
 
 /** Which packet of a lane an [[AnswerCheck]] lets out. */
@@ -42,6 +42,97 @@ class AnswerCheckSpec extends AnyFunSuite with CompiledOnce {
         dut.clock.step()
         dut.io.active.poke(false)
         dut.clock.step()
+      }
+    }
+  }
+
+  /** What a lane shows of a beat. */
+  private case class Shown(
+      words: Seq[BigInt],
+      bytes: Int,
+      last: Boolean,
+      verdict: Verdict.Type = Verdict.ok,
+      length: Int = 0,
+      nextHeader: Int = KnownAnswerList.nextHeader,
+      error: Boolean = false
+  )
+
+  test("every wrong word and every wrong fact of a beat is found, and the right answer is not") {
+    val layout = new AnswerLayout(config)
+    simulate(new AnswerCheck(config, layout, cycles)) { dut =>
+      dut.reset.poke(true)
+      dut.clock.step(2)
+      dut.reset.poke(false)
+      dut.io.active.poke(true)
+      dut.io.start.bits.forged.poke(false)
+
+      /** Whether the check says that these beats are wrong. */
+      def wrong(index: Int, beats: Seq[Shown]): Boolean = {
+        var (select, shown) = (0, 0)
+        def show(): Unit = if (shown < beats.size) {
+          val beat = beats(shown)
+          dut.io.facts.bytes.poke(beat.bytes)
+          dut.io.facts.last.poke(beat.last)
+          dut.io.facts.error.poke(beat.error)
+          dut.io.facts.verdict.poke(beat.verdict.litValue)
+          dut.io.facts.length.poke(beat.length)
+          dut.io.facts.nextHeader.poke(beat.nextHeader)
+        }
+        def step(): Unit = {
+          val taken = dut.io.take.peek().litToBoolean
+          val address = dut.io.address.peek().litValue.toInt
+          val nextSelect = dut.io.select.peek().litValue.toInt
+          dut.clock.step()
+          dut.io.data.poke(layout.rows(address min (layout.rows.size - 1)))
+          dut.io.word.poke(if (shown < beats.size) beats(shown).words(select) else BigInt(0))
+          select = nextSelect
+          if (taken) shown += 1
+          show()
+        }
+        for (kind <- 0 to 1) dut.io.offer(kind).poke(true)
+        dut.io.valid.poke(true)
+        dut.io.start.bits.index.poke(index)
+        dut.io.start.valid.poke(true)
+        show()
+        step()
+        dut.io.start.valid.poke(false)
+        var left = 200
+        while (!dut.io.done.peek().litToBoolean) {
+          step()
+          left -= 1
+          assert(left > 0, "the check does not end")
+        }
+        val said = dut.io.wrong.peek().litToBoolean
+        step()
+        said
+      }
+
+      for (index <- config.suites.indices) {
+        val answer = KnownAnswer.of(config.suites(index)).bytes
+        val words = answer.toSeq.padTo(128, 0.toByte).grouped(8).map(word => BigInt(1, word.reverse.toArray)).toSeq
+        val good = Seq(
+          Shown(words.take(8), 64, last = false, length = answer.length),
+          Shown(words.drop(8), answer.length - 64, last = true, length = answer.length)
+        )
+        assert(!wrong(index, good), s"the right answer of suite $index")
+        for (beat <- 0 to 1; word <- 0 until 8; bit <- Seq(0, 31, 63)) {
+          val bad = good(beat).copy(words = good(beat).words.updated(word, good(beat).words(word).flipBit(bit)))
+          assert(wrong(index, good.updated(beat, bad)), s"suite $index, beat $beat, word $word, bit $bit")
+        }
+        for (beat <- 0 to 1) {
+          val right = good(beat)
+          val bad = Seq(
+            right.copy(bytes = right.bytes ^ 1),
+            right.copy(verdict = Verdict.badIcv),
+            right.copy(length = right.length + 1),
+            right.copy(nextHeader = right.nextHeader ^ 2),
+            right.copy(error = true)
+          )
+          for (shown <- bad) assert(wrong(index, good.updated(beat, shown)), s"suite $index, beat $beat: $shown")
+        }
+        assert(wrong(index, Seq(good.head.copy(last = true))), "one beat")
+        assert(wrong(index, Seq(good.head, good(1).copy(last = false), good(1))), "three beats")
+        assert(!wrong(index, good), "the right answer behind wrong ones")
       }
     }
   }

@@ -51,10 +51,23 @@ class SelfTestScheduleSpec extends AnyFunSuite with CompiledOnce {
       dut.io.run.expect(false)
 
       // Of one unit: as long after the end of a run, which the command's is not.
-      running(encrypt = true, decrypt = false)
+      running(encrypt = true, decrypt = true)
       dut.clock.step(10)
       running(encrypt = false, decrypt = false)
       dut.io.period.poke(1)
+      dut.clock.step((1 << 20) - 10)
+      dut.io.run.expect(false)
+      assert(asked(30).isDefined)
+      assert(runs == 2)
+
+      // A path that does not come to its end keeps the other from no run, and a command is ignored.
+      running(encrypt = true, decrypt = true)
+      dut.clock.step(10)
+      running(encrypt = true, decrypt = false)
+      dut.io.command.poke(true)
+      dut.clock.step(3)
+      dut.io.run.expect(false)
+      dut.io.command.poke(false)
       dut.clock.step((1 << 20) - 10)
       dut.io.run.expect(false)
       assert(asked(30).isDefined)
