@@ -100,9 +100,11 @@ class RegisterBank(
   private val window = Module(new TableWindow)
   private val counters = withClock(clock)(Module(new CounterBank(p.counters.length)))
   private val repairs = Wire(Vec(p.control.length, Bool()))
+  // Each first in a register of its own: a comparison and the sum of all are too deep together.
+  private def anyRepair: Bool = RegNext(RegNext(repairs.asUInt, 0.U).orR, false.B)
   private val asked = io.axil.aw.valid || io.axil.w.valid || io.axil.ar.valid
   stirs := asked || io.axil.b.valid || io.axil.r.valid || window.io.busy || io.clear ||
-    withClock(clock)(RegNext(repairs.asUInt.orR, false.B))
+    withClock(clock)(anyRepair)
   target.io.axil <> io.axil
   io.table <> window.io.table
   window.io.clear := io.clear
@@ -131,7 +133,7 @@ class RegisterBank(
     repairs(n) := register.io.repairs
     io.control(r) := value | pulse
   }
-  io.repaired := RegNext(repairs.asUInt.orR, false.B)
+  io.repaired := anyRepair
 
   window.io.setWord := VecInit(strobes(CommonRegs.tableData)).asUInt
   window.io.setSelect := strobe(CommonRegs.tableSelect)

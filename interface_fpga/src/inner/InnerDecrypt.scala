@@ -153,7 +153,8 @@ class InnerDecrypt(
   replay.io.query.bits.sequence := meta1.sequence
   replay.io.query.bits.window := SelectorRow.windowSize(row1)
 
-  // The window rows of a selector row are clear before the next packet that the row lets in.
+  // The window rows of a selector row are clear before the next packet that the row lets in: the
+  // gate holds packets until the table has answered, and a packet's query comes later still.
   private val software = gate.io.out.request.bits.row
   private val starts = Wire(Valid(new ReplayClear(config.saBits)))
   starts.valid := SelectorRow.valid(software).asBool && SelectorRow.replay(software).asBool &&
@@ -161,7 +162,7 @@ class InnerDecrypt(
   starts.bits.rows := windowRows(software)
   starts.bits.window := SelectorRow.windowSize(software)
   private val started = RegEnable(starts, gate.io.out.request.fire)
-  replay.io.clear.valid := selectors.written.valid && started.valid
+  replay.io.clear.valid := RegNext(selectors.written.valid && started.valid, false.B)
   replay.io.clear.bits := started.bits
   private val windowGate = Module(new QuiescentWrite(reads = true))
   windowGate.io.in <> io.replayTable
