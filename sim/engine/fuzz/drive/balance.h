@@ -17,10 +17,10 @@ using Counts = std::map<std::string, int64_t>;
 // In the software's order of accesses; throws std::runtime_error when a path does not balance.
 template <class Counters>
 void readBalance(Software& software, const Counters& counters, std::function<void(const Counts&)> then) {
-  constexpr uint16_t kIndex = 0x0C0, kLow = 0x0C4, kHigh = 0x0C8;
+  constexpr uint16_t kCounter = 0x0C0, kLow = 0x0C4, kHigh = 0x0C8;
   std::vector<sim::RegisterRequest> requests;
   for (uint32_t i = 0; i < counters.size(); i++) {
-    requests.push_back({true, kIndex, i});
+    requests.push_back({true, kCounter, i});
     requests.push_back({false, kLow, 0});
     requests.push_back({false, kHigh, 0});
   }

@@ -10,15 +10,13 @@
 #include <optional>
 #include <vector>
 
-#include "base/random.h"
-#include "chip/chip.h"
-#include "chip/noise_chip.h"
 #include "fuzz/drive/balance.h"
+#include "fuzz/drive/bench.h"
 #include "fuzz/judge/crypto_judge.h"
 
 namespace sallyport::fuzz {
 
-class CryptoFuzz {
+class CryptoFuzz : public Bench {
  public:
   // `secrets`: another seed of keys and red plaintext, for one of two runs that must look alike to
   // black and to software (docs/explanation/fuzzing.md). Nothing has a mark then.
@@ -27,9 +25,7 @@ class CryptoFuzz {
   // Throws std::runtime_error that names the fault.
   void round();
 
-  int64_t cycles() const { return cycle_; }
   int64_t packetsIn() const { return packetsIn_; }
-  int64_t transactions() const { return software_.transactions(); }
   const CryptoJudge& judge() const { return judge_; }
   const Counts& counts() const { return counts_; }
   // Of runs with `secrets`: what black and software saw in each cycle in which they saw anything.
@@ -42,29 +38,16 @@ class CryptoFuzz {
   std::vector<Seen>& trace() { return trace_; }
 
  private:
-  // The far end of a link.
-  struct End {
-    End(bool withSequence, uint64_t seed) : receiver(withSequence, seed), sender(receiver, kCapacity, seed) {}
-    LinkReceiver receiver;
-    LinkSender sender;
-    int64_t downUntil = 0, stalledUntil = 0;
-  };
-  // A chip that has been left alone has both links and no packet left by then.
-  static constexpr int64_t kCalm = 400'000;
   // Longer than a full chip keeps a packet.
   static constexpr int64_t kSilence = 40'000;
   static constexpr uint8_t kIpv4 = 4;
-  static constexpr unsigned kCapacity = 512, kSaBits = 10, kSas = 8, kRed = 0, kBlack = 1;
+  static constexpr unsigned kSaBits = 10, kSas = 8, kRed = 0, kBlack = 1;
 
-  void cycle();
-  // Runs until `done`, or throws after `most` cycles.
-  void until(const std::function<bool()>& done, int64_t most, const char* what);
-  bool settled();
-  void settle();
+  void observe() override;
+  void sent(int link, const sim::Word& word) override { watch_.look(link, word); }
+  void settle() { Bench::settle(kSilence); }
 
   void write(unsigned table, unsigned index, const Row& row);
-  // Waits until the table window is no longer busy.
-  void whenFree(int64_t since, std::function<void()> then);
   void control(uint32_t value);
   void writeRows();
   void anyAccess();
@@ -75,26 +58,22 @@ class CryptoFuzz {
   // Red plaintext: marked, or of `secrets`.
   Bytes redText(size_t length);
   Row newRow(bool inbound, bool transport);
-  void see();
   void pushRed(bool hostile);
   void pushBlack(bool hostile);
   void hostile();
   void good();
 
-  std::unique_ptr<sim::Chip> chip_;
-  sim::Random random_, secrets_;
+  sim::Random secrets_;
   bool paired_;
   std::vector<Seen> trace_;
-  sim::NoiseChip noise_;
-  End red_, black_;
-  Software software_;
+  End &red_, &black_;
   Watch watch_;
   CryptoJudge judge_;
   std::function<void(const Arrived&)> redOut_, blackOut_;
   std::array<Row, kSas> outbound_{}, inbound_{};
   std::array<uint64_t, kSas> number_{};
   bool mayBypass_ = false;
-  int64_t cycle_ = 0, packetsIn_ = 0;
+  int64_t packetsIn_ = 0;
   Counts counts_;
 };
 

@@ -8,13 +8,7 @@
 namespace sallyport::fuzz {
 
 void CryptoFuzz::hostile() {
-  for (End* end : {&red_, &black_}) {
-    Hostility& h = end->sender.hostility;
-    const auto sometimes = [this](double most) {
-      return random_.chance(0.6) ? most * static_cast<double>(random_.below(100)) / 100 : 0;
-    };
-    h = {sometimes(0.1), sometimes(0.05), sometimes(0.01), sometimes(0.005), sometimes(0.005), paired_};
-  }
+  drawHostility(paired_);
   const int64_t end = cycle_ + 3000 + static_cast<int64_t>(random_.below(12'000));
   const double accesses = random_.chance(0.7) ? 0.02 : 0.001;
   const bool breaks = random_.chance(0.5), tampers = random_.chance(0.15);
@@ -22,16 +16,10 @@ void CryptoFuzz::hostile() {
     if (red_.sender.waiting() < 8 && random_.chance(0.2)) pushRed(true);
     if (black_.sender.waiting() < 8 && random_.chance(0.2)) pushBlack(true);
     if (random_.chance(accesses)) anyAccess();
-    if (breaks && random_.chance(0.0005)) {
-      End& which = random_.chance(0.5) ? red_ : black_;
-      (random_.chance(0.5) ? which.downUntil : which.stalledUntil) = cycle_ + static_cast<int64_t>(random_.below(1500));
-    }
+    if (breaks && random_.chance(0.0005)) breakLink(random_.chance(0.5) ? red_ : black_);
     if (tampers && random_.chance(0.001)) chip_->in.tamper ^= true;
   }
-  for (End* e : {&red_, &black_}) {
-    e->sender.hostility = {};
-    e->sender.clear();
-  }
+  endHostility();
   chip_->in.tamper = false;
 }
 

@@ -4,42 +4,23 @@
 #include "fuzz/drive/crypto_registers.h"
 
 namespace sallyport::fuzz {
-namespace {
-
-// A table takes a command or refuses it within this (docs/reference/registers.md), and some cycles.
-constexpr int64_t kTableCycles = (1 << 18) + 2000;
-
-}  // namespace
-
-void CryptoFuzz::whenFree(int64_t since, std::function<void()> then) {
-  software_.askNext({{false, kStatus, 0}}, [=](const Software::Answers& answers) {
-    if ((answers[0].data & 1) == 0) return then();
-    if (cycle_ - since > kTableCycles) throw std::runtime_error("HANG: a table is busy without end");
-    whenFree(since, then);
-  });
-}
 
 // The whole row, and then no word of it can be read.
 void CryptoFuzz::write(unsigned table, unsigned index, const Row& row) {
-  std::vector<sim::RegisterRequest> requests{{true, kSelect, table}, {true, kIndex, index}};
-  for (uint16_t i = 0; i < 32; i++) requests.push_back({true, static_cast<uint16_t>(kTableData + 4 * i), row[i]});
-  requests.push_back({true, kCommand, kWriteCommand});
-  std::vector<sim::RegisterRequest> reads;
-  for (uint16_t i = 0; i < 32; i++) reads.push_back({false, static_cast<uint16_t>(kTableData + 4 * i), 0});
   if (table <= kInboundKey) watch_.mustNotSee(unmarkedSecrets(row));
-  software_.ask({{false, kStatus, 0}}, [=](const Software::Answers&) {
-    whenFree(cycle_, [=] {
-      if (table == kOutboundKey) judge_.outbound(index, row);
-      if (table == kOutboundNumber) judge_.outboundNumber(index, uint64_t{row[1]} << 32 | row[0]);
-      software_.askNext(requests, [=](const Software::Answers&) {
-        whenFree(cycle_, [=] {
-          software_.askNext(reads, [this](const Software::Answers& words) {
-            for (const auto& word : words) watch_.look(2, reinterpret_cast<const uint8_t*>(&word.data), 4);
-          });
+  window_.write(
+      table, index, row,
+      [=] {
+        if (table == kOutboundKey) judge_.outbound(index, row);
+        if (table == kOutboundNumber) judge_.outboundNumber(index, uint64_t{row[1]} << 32 | row[0]);
+      },
+      [this] {
+        std::vector<sim::RegisterRequest> reads;
+        for (uint16_t i = 0; i < 32; i++) reads.push_back({false, static_cast<uint16_t>(kTableData + 4 * i), 0});
+        software_.askNext(reads, [this](const Software::Answers& words) {
+          for (const auto& word : words) watch_.look(2, reinterpret_cast<const uint8_t*>(&word.data), 4);
         });
       });
-    });
-  });
 }
 
 void CryptoFuzz::control(uint32_t value) {

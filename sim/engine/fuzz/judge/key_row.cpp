@@ -31,20 +31,6 @@ const uint8_t* bytesOf(const Row& row) { return reinterpret_cast<const uint8_t*>
 
 }  // namespace
 
-uint64_t field(const Row& row, unsigned lsb, unsigned width) {
-  uint64_t value = 0;
-  for (unsigned i = 0; i < width; i++) value |= uint64_t{row[(lsb + i) / 32] >> (lsb + i) % 32 & 1} << i;
-  return value;
-}
-
-void put(Row& row, unsigned lsb, unsigned width, uint64_t value) {
-  for (unsigned i = 0; i < width; i++) {
-    uint32_t& word = row[(lsb + i) / 32];
-    const uint32_t bit = 1u << (lsb + i) % 32;
-    word = value >> i & 1 ? word | bit : word & ~bit;
-  }
-}
-
 Row keyRow(sim::Random& random, sim::Random& secrets, bool marked, bool inbound, uint32_t spi, bool transport) {
   const uint8_t number = kUsedSuites[random.below(kUsedSuites.size())];
   const model::Suite& suite = model::kSuites[number];

@@ -6,16 +6,11 @@
 #include <optional>
 
 #include "base/random.h"
+#include "fuzz/judge/row.h"
 #include "fuzz/link/frame.h"
 #include "model/esp_transform.h"
 
 namespace sallyport::fuzz {
-
-using Row = std::array<uint32_t, 32>;
-
-// A part of a row of up to 64 bits.
-uint64_t field(const Row& row, unsigned lsb, unsigned width);
-void put(Row& row, unsigned lsb, unsigned width, uint64_t value);
 
 // Suites that the fuzzing uses: those that encrypt, and whose inbound key is the outbound one.
 inline constexpr std::array<uint8_t, 8> kUsedSuites{1, 2, 3, 4, 10, 11, 13, 14};

@@ -33,9 +33,9 @@ uint32_t crcOf(const Units& frame, unsigned head) {
   return ~crc32(state, frame.data(), 12);
 }
 
-void finish(Units& frame) {
+void finish(Units& frame, unsigned head) {
   frame[0] = (frame[0] & ~uint64_t{0xf0}) | uint64_t{checkOf(frame[0])} << 4;
-  frame[1] = (frame[1] & 0xffffffffu) | uint64_t{crcOf(frame, 2)} << 32;
+  frame[1] = (frame[1] & 0xffffffffu) | uint64_t{crcOf(frame, head)} << 32;
 }
 
 }  // namespace
@@ -52,20 +52,22 @@ uint8_t checkOf(uint64_t firstUnit) {
 
 Units seal(uint64_t first, uint64_t second) {
   Units frame{first, second};
-  finish(frame);
+  finish(frame, 2);
   return frame;
 }
 
-Units encode(const Header& h, const Bytes& payload) {
-  Units frame(2 + unitsOf(payload.size()));
+Units encode(const Header& h, const Bytes& payload, std::optional<uint64_t> sequence) {
+  const unsigned head = sequence ? 3 : 2;
+  Units frame(head + unitsOf(payload.size()));
   frame[0] = h.type | uint64_t{h.bypass} << 8 | uint64_t{h.transport} << 9 | uint64_t{h.moved} << 10 |
              uint64_t{h.df} << 11 | uint64_t{h.locked} << 12 | uint64_t{h.fresh} << 13 |
              uint64_t{h.length & 0x3fffu} << 14 | uint64_t{h.sa} << 28 | uint64_t{h.tos} << 44 |
              uint64_t{h.sent & kBeatMask} << 52;
   frame[1] =
       h.nextHeader | uint64_t{h.peerTag} << 8 | uint64_t{h.freed & kBeatMask} << 16 | uint64_t{h.reserved & 15u} << 28;
-  if (!payload.empty()) std::memcpy(frame.data() + 2, payload.data(), payload.size());
-  finish(frame);
+  if (sequence) frame[2] = *sequence;
+  if (!payload.empty()) std::memcpy(frame.data() + head, payload.data(), payload.size());
+  finish(frame, head);
   return frame;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace sallyport::fuzz {
@@ -41,8 +42,8 @@ uint8_t checkOf(uint64_t firstUnit);
 inline bool isHeader(uint64_t firstUnit) { return checkOf(firstUnit) == (firstUnit >> 4 & 15); }
 inline uint8_t typeOf(uint64_t firstUnit) { return firstUnit & 15; }
 
-// Units of a whole frame with check and CRC.
-Units encode(const Header& header, const Bytes& payload);
+// Units of a whole frame with check and CRC; `sequence` stands between header and payload.
+Units encode(const Header& header, const Bytes& payload, std::optional<uint64_t> sequence = {});
 Units encode(const Resync& resync);
 // Any two units, made a header that stands alone by its check and its CRC.
 Units seal(uint64_t first, uint64_t second);

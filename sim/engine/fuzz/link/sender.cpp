@@ -12,8 +12,12 @@ constexpr unsigned kRequestEvery = 32, kCreditEvery = 48;
 constexpr int kTogether = 4;
 }  // namespace
 
-LinkSender::LinkSender(LinkReceiver& receiver, unsigned capacity, uint64_t seed)
-    : receiver_(receiver), random_(seed, 0x20), capacity_(capacity), limit_(static_cast<uint16_t>(capacity)) {
+LinkSender::LinkSender(LinkReceiver& receiver, unsigned capacity, bool withSequence, uint64_t seed)
+    : receiver_(receiver),
+      random_(seed, 0x20),
+      capacity_(capacity),
+      withSequence_(withSequence),
+      limit_(static_cast<uint16_t>(capacity)) {
   receiver_.onRequest = [this](uint32_t nonce) {
     answer_ = true;
     asked_ = lastNonce_ = nonce;
@@ -109,7 +113,7 @@ void LinkSender::sendPacket() {
   packet.header = stamp(packet.header);
   if (random_.chance(hostility.forged)) forge(packet.header);
   onSend(packet);
-  append(encode(packet.header, packet.payload));
+  append(encode(packet.header, packet.payload, withSequence_ ? std::optional(packet.sequence) : std::nullopt));
   headerTimer_ = 0;
   freedTold_ = receiver_.freed();
   sent_ = (sent_ + beats) & kBeatMask;

@@ -26,11 +26,13 @@ struct Hostility {
 struct Packet {
   Header header;
   Bytes payload;
+  uint64_t sequence = 0;
 };
 
 class LinkSender {
  public:
-  LinkSender(LinkReceiver& receiver, unsigned capacity, uint64_t seed);
+  // `withSequence`: packets go with their sequence number.
+  LinkSender(LinkReceiver& receiver, unsigned capacity, bool withSequence, uint64_t seed);
 
   Hostility hostility;
   // Each packet that the chip may take for one, before its first word leaves. It may change
@@ -60,6 +62,7 @@ class LinkSender {
   LinkReceiver& receiver_;
   sim::Random random_;
   unsigned capacity_;
+  bool withSequence_;
   std::deque<Packet> packets_;
   std::deque<sim::Word> words_;
   sim::Word open_, word_;

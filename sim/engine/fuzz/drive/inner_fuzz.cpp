@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner chip under fuzzing: a rule leads to an SA by the destination port, all SAs lead to
+// one next hop.
+#include "fuzz/drive/interface_fuzz.h"
+#include "fuzz/registers/tables.h"
+
+namespace sallyport::fuzz {
+namespace {
+
+constexpr uint16_t kPorts = 0x4000;
+constexpr uint64_t kProtect = 2, kMacOfRed = 0x66'00'00'00'00'02;
+
+}  // namespace
+
+InnerFuzz::InnerFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed)
+    : InterfaceFuzz(std::move(chip), seed,
+                    {true,
+                     inner::kControls.data(),
+                     inner::kControls.size(),
+                     inner::kReasmTimeout.address,
+                     inner::kHost + 1,
+                     {inner::kFlow, inner::kRule, inner::kInboundRule},
+                     {inner::kSelector, inner::kReplay}}) {}
+
+Row InnerFuzz::goodRow(unsigned table, unsigned index) {
+  Row row{};
+  switch (table) {
+    case inner::kRule:
+      put(row, rule_row::kValid, 1);
+      put(row, rule_row::kAction, kProtect);
+      put(row, rule_row::kSa, index);
+      put(row, rule_row::kPriority, 100);
+      put(row, rule_row::kDstPort, index);
+      put(row, rule_row::kDstPortMask, kSas - 1);
+      put(row, rule_row::kUsage, index);
+      break;
+    case inner::kSelector:
+      put(row, selector_row::kValid, 1);
+      put(row, selector_row::kReplay, 1);
+      put(row, selector_row::kNextHop, 1);
+      put(row, selector_row::kWindowSize, 64);
+      put(row, selector_row::kWindowRow0, index);
+      put(row, selector_row::kSrcPortLast, 0xffff);
+      put(row, selector_row::kDstPortLast, 0xffff);
+      break;
+    case inner::kNextHop:
+      put(row, next_hop_row::kValid, 1);
+      put(row, next_hop_row::kMac, kMacOfRed);
+      break;
+    default:
+      break;
+  }
+  return row;
+}
+
+Bytes InnerFuzz::fromPort(unsigned sa, const Ip& header, const Bytes& payload) {
+  return ip(header, udp(7, static_cast<uint16_t>(kPorts | sa), payload));
+}
+
+Bytes InnerFuzz::fromLink(const Ip& header, const Bytes& payload) { return ip(header, udp(kPorts, 7, payload)); }
+
+void InnerFuzz::readCounters() {
+  readBalance(software_, kInnerCounters, [this](const Counts& counts) { check(counts); });
+}
+
+int64_t InnerFuzz::sentByLink(const Counts& counts) const {
+  return counts.at("tx_protect") + counts.at("tx_bypass") + counts.at("tx_dummy");
+}
+
+}  // namespace sallyport::fuzz
