@@ -11,7 +11,7 @@ class LaneView extends Bundle {
   /** Nothing enters it, and nothing is in it. */
   val empty = Bool()
 
-  /** Nothing enters it, is in it or waits at its exit, whatever is owed for earlier packets. */
+  /** Nothing enters it, is in it or waits at its exit, even if it owes earlier packets. */
   val still = Bool()
 
   /** It has done nothing for too long. */

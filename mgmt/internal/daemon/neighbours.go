@@ -20,10 +20,10 @@ const (
 	lastProbe  = 30 * time.Second
 )
 
-// Changes that Linux tells within gathered are one change of the chips, and of these there is one in
-// firstProbe: stations that change their addresses all the time cannot keep the daemon busy. A host
-// that packets went to is looked for until Linux has done so in vain, or no packet has come for
-// askedFor. Every refresh the daemon has Linux see whether a host is still there.
+// Changes that Linux tells within gathered are one change of the chips, and of these there is one
+// in firstProbe: stations that change their addresses all the time cannot keep the daemon busy. A
+// host that packets went to is looked for until Linux has done so in vain, or no packet has come
+// for askedFor. Every refresh the daemon has Linux see whether a host is still there.
 const (
 	gathered   = 20 * time.Millisecond
 	askedFor   = 60 * time.Second

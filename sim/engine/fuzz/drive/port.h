@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands around an interface chip beside its link: the MAC at its port, and the CPU's ends of
+// The neighbours of an interface chip beside its link: the MAC at its port, and the CPU's ends of
 // the punt and the inject stream.
 #pragma once
 
