@@ -7,7 +7,7 @@ from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 COUNTER_BYTES = 8
 TABLE_BYTES = 128
-KINDS = ("received", "sent", "punted", "drop", "merged", "split", "injected", "lost", "info")
+KINDS = ("received", "sent", "punted", "drop", "merged", "split", "injected", "held", "lost", "info")
 
 
 class ModelError(Exception):

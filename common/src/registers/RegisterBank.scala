@@ -98,7 +98,8 @@ class RegisterBank(
 
   private val target = Module(new AxiLiteTarget)
   private val window = Module(new TableWindow)
-  private val counters = withClock(clock)(Module(new CounterBank(p.counters.length)))
+  private val gauges = p.counters.filter(_.isGauge).map(_.index).toSet
+  private val counters = withClock(clock)(Module(new CounterBank(p.counters.length, gauges)))
   private val repairs = Wire(Vec(p.control.length, Bool()))
   // Each first in a register of its own: a comparison and the sum of all are too deep together.
   private def anyRepair: Bool = RegNext(RegNext(repairs.asUInt, 0.U).orR, false.B)

@@ -2,6 +2,7 @@
 package sallyport.iface.chip
 
 import chisel3._
+import sallyport.common.registers.CounterBank
 import sallyport.common.registers.map.{PuntGroup, PuntReason}
 import sallyport.iface.cpu.{InjectorEvents, PuntEvents}
 import sallyport.iface.mac.{MacReceiveEvents, MacTransmitEvents}
@@ -60,7 +61,8 @@ object PortCounts {
     "drop_reasm_overlap" -> reassembly.dropOverlap,
     "drop_reasm_timeout" -> reassembly.dropTimeout,
     "reasm_merged" -> reassembly.merged,
-    "reasm_datagrams" -> reassembly.reassembled
+    "reasm_datagrams" -> reassembly.reassembled,
+    "reasm_held" -> reassembly.held.pad(CounterBank.incrementBits).asUInt
   )
 
   private def punted(punt: PuntEvents) = Map(

@@ -119,6 +119,8 @@ class Reassembler(p: ReassemblyConfig) extends Module {
     RegNext(Mux(dropped.valid && dropped.bits.reason === reason.asUInt, dropped.bits.frames, 0.U), 0.U)
   io.events.reassembled := RegNext(control.io.merged.valid, false.B)
   io.events.merged := RegNext(Mux(control.io.merged.valid, control.io.merged.bits, 0.U), 0.U)
+  private val left = Mux(control.io.leaves.valid, control.io.leaves.bits, 0.U)
+  io.events.held := RegNext(Mux(control.io.stays, 1.S, -left.zext), 0.S)
   io.events.dropOverflow := queue.io.droppedOverflow
   io.events.dropLength := frames(FragmentDrop.length)
   io.events.dropHeaders := frames(FragmentDrop.headers)

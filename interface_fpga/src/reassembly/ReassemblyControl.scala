@@ -58,6 +58,12 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
     /** A datagram is whole: its fragments but one. */
     val merged = Valid(UInt(ReassemblyEvents.frameBits.W))
 
+    /** With it a fragment is held, until its datagram `leaves`. */
+    val stays = Output(Bool())
+
+    /** A datagram with so many held fragments leaves: whole, or dropped. */
+    val leaves = Valid(UInt(ReassemblyEvents.frameBits.W))
+
     /** There are datagrams. */
     val busy = Output(Bool())
   })
@@ -274,4 +280,7 @@ class ReassemblyControl(p: ReassemblyConfig) extends Module {
   )
   io.merged.valid := RegNext(commits && completes, false.B)
   io.merged.bits := RegNext(growth.fragments - 1.U)
+  io.stays := RegNext(stays, false.B)
+  io.leaves.valid := RegNext(leaves, false.B)
+  io.leaves.bits := RegNext(record.fragments)
 }

@@ -21,7 +21,7 @@ class DroppedFragments extends Bundle {
 
 /**
  * What happened to fragments in one cycle, counted in frames: those taken in are those `merged`,
- * those dropped, a frame of each datagram `reassembled`, and those that are still held.
+ * those dropped, a frame of each datagram `reassembled`, and the sum of `held`.
  */
 class ReassemblyEvents extends Bundle {
   private def frames = UInt(ReassemblyEvents.frameBits.W)
@@ -31,6 +31,9 @@ class ReassemblyEvents extends Bundle {
 
   /** With `reassembled`: its fragments but one. */
   val merged = frames
+
+  /** How many more fragments are held than before; of a datagram that leaves, all fewer. */
+  val held = SInt((ReassemblyEvents.frameBits + 1).W)
 
   /** No room in the queue of fragments: they come faster than they can be put together. */
   val dropOverflow = Bool()

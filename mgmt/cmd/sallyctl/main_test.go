@@ -179,8 +179,9 @@ func TestAudit(t *testing.T) {
 func TestCounters(t *testing.T) {
 	w := newWorld(t)
 	w.fake.Count(transport.Inner, "rx_frames", 5)
-	w.fake.Count(transport.Inner, "tx_protect", 4)
+	w.fake.Count(transport.Inner, "tx_protect", 2)
 	w.fake.Count(transport.Inner, "drop_policy", 1)
+	w.fake.Count(transport.Inner, "reasm_held", 2)
 	code, out, _, _ := run("--socket", w.socket, "counters", "--json", "--check")
 	var document map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(out), &document); err != nil || code != 0 {
@@ -199,7 +200,7 @@ func TestCounters(t *testing.T) {
 	}
 	w.fake.Count(transport.Crypto, "red_rx_packets", 4)
 	code, _, errs, _ := run("--socket", w.socket, "counters", "--check")
-	if code != 1 || errs != "crypto, encrypt path: received 4 + injected 0 + split 0 = 4, but sent 0 + punted 0 + dropped 0 + merged 0 = 0\n" {
+	if code != 1 || errs != "crypto, encrypt path: received 4 + injected 0 + split 0 = 4, but sent 0 + punted 0 + dropped 0 + merged 0 + held 0 = 0\n" {
 		t.Errorf("%d %q", code, errs)
 	}
 	if code, out, _, _ = run("--socket", w.socket, "counters"); code != 0 || !strings.Contains(out, "inner   encrypt  rx_frames") {

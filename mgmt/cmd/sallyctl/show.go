@@ -17,7 +17,7 @@ import (
 )
 
 // conservation is the account of the box: every packet received or injected was sent, punted,
-// dropped by name or merged into another one.
+// dropped by name or merged into another one, or waits.
 type conservation struct {
 	Balanced bool           `json:"balanced"`
 	Paths    []chip.Balance `json:"paths"`
@@ -62,7 +62,7 @@ func newCounters(o *options) *cobra.Command {
 			return account.verdict(cmd, check)
 		},
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "exit with status 1 if received + injected + split = sent + punted + dropped + merged fails on a path of a chip (packets in flight and fragments that wait count as missing)")
+	cmd.Flags().BoolVar(&check, "check", false, "exit with status 1 if received + injected + split = sent + punted + dropped + merged + held fails on a path of a chip (packets in flight count as missing)")
 	return cmd
 }
 
@@ -73,8 +73,8 @@ func (a conservation) verdict(cmd *cobra.Command, check bool) error {
 	}
 	for _, p := range a.Paths {
 		if !p.Balanced {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s, %s path: received %d + injected %d + split %d = %d, but sent %d + punted %d + dropped %d + merged %d = %d\n",
-				p.Chip, p.Path, p.Received, p.Injected, p.Split, p.Arisen(), p.Sent, p.Punted, p.Dropped, p.Merged, p.Accounted())
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s, %s path: received %d + injected %d + split %d = %d, but sent %d + punted %d + dropped %d + merged %d + held %d = %d\n",
+				p.Chip, p.Path, p.Received, p.Injected, p.Split, p.Arisen(), p.Sent, p.Punted, p.Dropped, p.Merged, p.Held, p.Accounted())
 		}
 	}
 	return errUnbalanced

@@ -184,12 +184,13 @@ func TestManyRows(t *testing.T) {
 
 func TestCountersAndBalance(t *testing.T) {
 	fake := fakebox.New(fakebox.Small)
-	fake.Count(transport.Inner, "rx_frames", 1<<40+11)
+	fake.Count(transport.Inner, "rx_frames", 1<<40+15)
 	fake.Count(transport.Inner, "rx_bytes", 99)
 	fake.Count(transport.Inner, "tx_protect", 1<<40)
 	fake.Count(transport.Inner, "punt_arp", 3)
 	fake.Count(transport.Inner, "drop_policy", 2)
 	fake.Count(transport.Inner, "reasm_merged", 6)
+	fake.Count(transport.Inner, "reasm_held", 4)
 	fake.Count(transport.Inner, "reasm_datagrams", 1)
 	fake.Count(transport.Inner, "frag_split", 1)
 	fake.Count(transport.Inner, "drop_ttl_expired", 1)
@@ -206,12 +207,12 @@ func TestCountersAndBalance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if values[regs.InnerCounterRxFrames] != 1<<40+11 || values[regs.InnerCounterPuntArp] != 3 {
+	if values[regs.InnerCounterRxFrames] != 1<<40+15 || values[regs.InnerCounterPuntArp] != 3 {
 		t.Errorf("values %v", values)
 	}
 	want := []Balance{
-		{"inner", "encrypt", 1<<40 + 11, 0, 1, 1 << 40, 3, 3, 6, 0, true},
-		{"inner", "decrypt", 4, 2, 0, 3, 0, 1, 0, 7, false},
+		{"inner", "encrypt", 1<<40 + 15, 0, 1, 1 << 40, 3, 3, 6, 4, 0, true},
+		{"inner", "decrypt", 4, 2, 0, 3, 0, 1, 0, 0, 7, false},
 	}
 	if got := Balances(transport.Inner, values); !slices.Equal(got, want) {
 		t.Errorf("balances %+v", got)
@@ -222,6 +223,81 @@ func TestCountersAndBalance(t *testing.T) {
 	}
 	if _, err := b.Counters(transport.Outer); err == nil || !strings.Contains(err.Error(), "different versions") {
 		t.Errorf("another number of counters: %v", err)
+	}
+}
+
+// changing is a box that changes before one of its accesses.
+type changing struct {
+	*fakebox.Box
+	left   int // accesses before the change; below 0 there is none more
+	change func(*fakebox.Box)
+	done   int // accesses
+}
+
+func (c *changing) Do(ops []transport.Op) error {
+	for i := range ops {
+		if c.left == 0 {
+			c.change(c.Box)
+		}
+		c.left--
+		c.done++
+		if err := c.Box.Do(ops[i : i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestTimeOverWhileRead: held fragments are dropped between any two accesses, and the account is
+// exact.
+func TestTimeOverWhileRead(t *testing.T) {
+	const held = 2
+	accesses := 3 * (len(regs.OuterCounters) + 2) // if nothing changes
+	most := 0
+	for at := range accesses {
+		fake := fakebox.New(fakebox.Small)
+		fake.Count(transport.Outer, "rx_frames", held)
+		fake.Count(transport.Outer, "reasm_held", held)
+		box := &changing{Box: fake, left: -1, change: func(fake *fakebox.Box) {
+			fake.Count(transport.Outer, "reasm_held", 0)
+			fake.Count(transport.Outer, "drop_reasm_timeout", held)
+		}}
+		b, err := Open(t.Context(), box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box.left, box.done = at, 0
+		values, err := b.Counters(transport.Outer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if each := Balances(transport.Outer, values)[1]; !each.Balanced || each.Held+each.Dropped != held {
+			t.Errorf("before access %d: %+v", at, each)
+		}
+		most = max(most, box.done)
+	}
+	if want := accesses + 3*(len(regs.OuterCounters)+1); most != want {
+		t.Errorf("at most %d accesses, not %d", most, want)
+	}
+}
+
+// TestHeldEndsUnderTraffic: fragments that come and go all the time do not keep the reader.
+func TestHeldEndsUnderTraffic(t *testing.T) {
+	box := &changing{Box: fakebox.New(fakebox.Small), left: -1}
+	box.change = func(fake *fakebox.Box) {
+		fake.Count(transport.Inner, "reasm_held", uint64(box.done))
+		box.left = 7
+	}
+	b, err := Open(t.Context(), box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box.left, box.done = 0, 0
+	if _, err := b.Counters(transport.Inner); err != nil {
+		t.Fatal(err)
+	}
+	if want := mostReads*3*len(regs.InnerCounters) + (mostReads+1)*3; box.done != want {
+		t.Errorf("%d accesses, not %d", box.done, want)
 	}
 }
 

@@ -4,6 +4,7 @@ package chip
 
 import (
 	"fmt"
+	"slices"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -12,9 +13,33 @@ import (
 // CounterList is the counters of each chip.
 var CounterList = [3][]regs.Counter{regs.InnerCounters, regs.CryptoCounters, regs.OuterCounters}
 
+const mostReads = 3
+
 // Counters reads every counter of one chip, in the order of CounterList.
+//
+// The chip drops what it holds for too long, without any traffic. If that happens between two of
+// the reads, it reads all anew, so the account of a chip at rest is exact. Under traffic no account
+// is, and it reads mostReads times at most.
 func (b *Box) Counters(c transport.Chip) ([]uint64, error) {
-	return b.CountersOf(c, CounterList[c])
+	gauges := slices.DeleteFunc(slices.Clone(CounterList[c]), func(counter regs.Counter) bool { return !counter.IsGauge() })
+	before, err := b.CountersOf(c, gauges)
+	if err != nil {
+		return nil, err
+	}
+	for reads := 1; ; reads++ {
+		values, err := b.CountersOf(c, CounterList[c])
+		if err != nil {
+			return nil, err
+		}
+		after, err := b.CountersOf(c, gauges)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Equal(before, after) || reads == mostReads {
+			return values, nil
+		}
+		before = after
+	}
 }
 
 // CountersOf reads some counters of one chip.
@@ -51,6 +76,7 @@ type Balance struct {
 	Punted   uint64 `json:"punted"`
 	Dropped  uint64 `json:"dropped"`
 	Merged   uint64 `json:"merged"`
+	Held     uint64 `json:"held"`
 	Lost     uint64 `json:"lost_before"`
 	Balanced bool   `json:"balanced"`
 }
@@ -59,8 +85,8 @@ type Balance struct {
 // of others.
 func (b Balance) Arisen() uint64 { return b.Received + b.Injected + b.Split }
 
-// Accounted sums the packets whose outcome the chip has counted.
-func (b Balance) Accounted() uint64 { return b.Sent + b.Punted + b.Dropped + b.Merged }
+// Accounted sums the packets whose outcome the chip has counted, and those that wait in it.
+func (b Balance) Accounted() uint64 { return b.Sent + b.Punted + b.Dropped + b.Merged + b.Held }
 
 // Balances adds up the counters of one chip by path.
 func Balances(c transport.Chip, values []uint64) []Balance {
@@ -68,7 +94,7 @@ func Balances(c transport.Chip, values []uint64) []Balance {
 	for _, path := range []string{"encrypt", "decrypt"} {
 		b := Balance{Chip: c.String(), Path: path}
 		sums := map[string]*uint64{"received": &b.Received, "injected": &b.Injected, "sent": &b.Sent, "punted": &b.Punted, "drop": &b.Dropped,
-			"merged": &b.Merged, "split": &b.Split, "lost": &b.Lost}
+			"merged": &b.Merged, "split": &b.Split, "held": &b.Held, "lost": &b.Lost}
 		for i, counter := range CounterList[c] {
 			if sum := sums[counter.Kind]; sum != nil && counter.Path == path {
 				*sum += values[i]

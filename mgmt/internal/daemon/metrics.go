@@ -62,8 +62,11 @@ func NewMetrics(d *Daemon) *Metrics {
 	m.took = prometheus.NewDesc("sallyport_selftest_seconds", "Time that the last self-test took.", nil, nil)
 	for _, c := range transport.Chips {
 		for _, counter := range chip.CounterList[c] {
-			m.counters[c] = append(m.counters[c], prometheus.NewDesc("sallyport_"+counter.Name+"_total",
-				"The chips' counter "+counter.Name+" since their reset.", []string{"path", "kind"}, prometheus.Labels{"chip": c.String()}))
+			name, help := "sallyport_"+counter.Name+"_total", "The chips' counter "+counter.Name+" since their reset."
+			if counter.IsGauge() {
+				name, help = "sallyport_"+counter.Name, "Packets that the chips hold now: "+counter.Name+"."
+			}
+			m.counters[c] = append(m.counters[c], prometheus.NewDesc(name, help, []string{"path", "kind"}, prometheus.Labels{"chip": c.String()}))
 		}
 	}
 	return m
@@ -123,7 +126,11 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 			continue
 		}
 		for i, counter := range chip.CounterList[c] {
-			out <- prometheus.MustNewConstMetric(m.counters[c][i], prometheus.CounterValue, float64(values[i]), counter.Path, counter.Kind)
+			as := prometheus.CounterValue
+			if counter.IsGauge() {
+				as = prometheus.GaugeValue
+			}
+			out <- prometheus.MustNewConstMetric(m.counters[c][i], as, float64(values[i]), counter.Path, counter.Kind)
 		}
 	}
 	v, err := d.view()

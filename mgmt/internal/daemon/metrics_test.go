@@ -30,11 +30,13 @@ func TestMetrics(t *testing.T) {
 	r := newRig(t)
 	r.must(tunnel...)
 	r.fake.Count(transport.Inner, "rx_frames", 5)
+	r.fake.Count(transport.Outer, "reasm_held", 3)
 	r.fake.Expire(0)
 	r.poll()
 	text := r.scrape()
 	for _, want := range []string{
-		`sallyport_rx_frames_total{chip="inner",kind="received",path="encrypt"} 5`, `sallyport_sas{dir="in"} 1`, `sallyport_sas{dir="out"} 1`,
+		`sallyport_rx_frames_total{chip="inner",kind="received",path="encrypt"} 5`, "# TYPE sallyport_rx_frames_total counter", "# TYPE sallyport_reasm_held gauge",
+		`sallyport_reasm_held{chip="outer",kind="held",path="decrypt"} 3`, `sallyport_sas{dir="in"} 1`, `sallyport_sas{dir="out"} 1`,
 		`sallyport_policies{dir="fwd"} 1`, `sallyport_events_total{event="expire"} 1`, `sallyport_events_total{event="icv"} 0`, "sallyport_configured 1",
 	} {
 		if !strings.Contains(text, want+"\n") {
@@ -43,7 +45,11 @@ func TestMetrics(t *testing.T) {
 	}
 	for chip, list := range map[string][]regs.Counter{"inner": regs.InnerCounters, "crypto": regs.CryptoCounters, "outer": regs.OuterCounters} {
 		for _, counter := range list {
-			if !strings.Contains(text, "sallyport_"+counter.Name+`_total{chip="`+chip+`"`) {
+			end := "_total"
+			if counter.Kind == "held" {
+				end = ""
+			}
+			if !strings.Contains(text, "sallyport_"+counter.Name+end+`{chip="`+chip+`"`) {
 				t.Errorf("no %s of %s", counter.Name, chip)
 			}
 		}

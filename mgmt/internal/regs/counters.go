@@ -67,45 +67,46 @@ const (
 	InnerCounterDropDscpSaUpset           = 59
 	InnerCounterDscpSaRowUpset            = 60
 	InnerCounterDummyRowUpset             = 61
-	InnerCounterLinkRxPackets             = 62
-	InnerCounterLinkRxLost                = 63
-	InnerCounterLinkResyncs               = 64
-	InnerCounterDropTxDisabled            = 65
-	InnerCounterDropNoSelector            = 66
-	InnerCounterDropReplayed              = 67
-	InnerCounterDropTooOld                = 68
-	InnerCounterDropSelectorMismatch      = 69
-	InnerCounterDropInnerMalformed        = 70
-	InnerCounterDropInnerChecksum         = 71
-	InnerCounterDropInnerNotIp            = 72
-	InnerCounterDropInnerExtensionHeaders = 73
-	InnerCounterDropInnerTtlExpired       = 74
-	InnerCounterDropEcn                   = 75
-	InnerCounterDropNoNextHop             = 76
-	InnerCounterTxFrames                  = 77
-	InnerCounterTxBytes                   = 78
-	InnerCounterDropInnerLifetime         = 79
-	InnerCounterInjectFrames              = 80
-	InnerCounterDropInjectDisabled        = 81
-	InnerCounterDropInjectLength          = 82
-	InnerCounterEcnUnexpected             = 83
-	InnerCounterDropFragmentOffset        = 84
-	InnerCounterDropInClearDenied         = 85
-	InnerCounterDropWindowUpset           = 86
-	InnerCounterWindowTopRepaired         = 87
-	InnerCounterWindowTopLost             = 88
-	InnerCounterWindowRowFilled           = 89
-	InnerCounterControlRepaired           = 90
-	InnerCounterDropInboundRuleUpset      = 91
-	InnerCounterInboundRuleRowUpset       = 92
-	InnerCounterDropInnerMartian          = 93
-	InnerCounterDropInnerOwnSource        = 94
-	InnerCounterDropRedSource             = 95
-	InnerCounterSelectorRowUpset          = 96
-	InnerCounterNextHopRowUpset           = 97
-	InnerCounterDropUnresolved            = 98
-	InnerCounterDropHostUpset             = 99
-	InnerCounterHostRowUpset              = 100
+	InnerCounterReasmHeld                 = 62
+	InnerCounterLinkRxPackets             = 63
+	InnerCounterLinkRxLost                = 64
+	InnerCounterLinkResyncs               = 65
+	InnerCounterDropTxDisabled            = 66
+	InnerCounterDropNoSelector            = 67
+	InnerCounterDropReplayed              = 68
+	InnerCounterDropTooOld                = 69
+	InnerCounterDropSelectorMismatch      = 70
+	InnerCounterDropInnerMalformed        = 71
+	InnerCounterDropInnerChecksum         = 72
+	InnerCounterDropInnerNotIp            = 73
+	InnerCounterDropInnerExtensionHeaders = 74
+	InnerCounterDropInnerTtlExpired       = 75
+	InnerCounterDropEcn                   = 76
+	InnerCounterDropNoNextHop             = 77
+	InnerCounterTxFrames                  = 78
+	InnerCounterTxBytes                   = 79
+	InnerCounterDropInnerLifetime         = 80
+	InnerCounterInjectFrames              = 81
+	InnerCounterDropInjectDisabled        = 82
+	InnerCounterDropInjectLength          = 83
+	InnerCounterEcnUnexpected             = 84
+	InnerCounterDropFragmentOffset        = 85
+	InnerCounterDropInClearDenied         = 86
+	InnerCounterDropWindowUpset           = 87
+	InnerCounterWindowTopRepaired         = 88
+	InnerCounterWindowTopLost             = 89
+	InnerCounterWindowRowFilled           = 90
+	InnerCounterControlRepaired           = 91
+	InnerCounterDropInboundRuleUpset      = 92
+	InnerCounterInboundRuleRowUpset       = 93
+	InnerCounterDropInnerMartian          = 94
+	InnerCounterDropInnerOwnSource        = 95
+	InnerCounterDropRedSource             = 96
+	InnerCounterSelectorRowUpset          = 97
+	InnerCounterNextHopRowUpset           = 98
+	InnerCounterDropUnresolved            = 99
+	InnerCounterDropHostUpset             = 100
+	InnerCounterHostRowUpset              = 101
 )
 
 // InnerCounters is ordered by index.
@@ -172,45 +173,46 @@ var InnerCounters = []Counter{
 	{Name: "drop_dscp_sa_upset", Index: 59, Path: "encrypt", Kind: "drop"},
 	{Name: "dscp_sa_row_upset", Index: 60, Path: "encrypt", Kind: "info"},
 	{Name: "dummy_row_upset", Index: 61, Path: "encrypt", Kind: "info"},
-	{Name: "link_rx_packets", Index: 62, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 63, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 64, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 77, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 78, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 80, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 83, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 84, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 87, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 88, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 89, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 90, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 91, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 92, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 93, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 94, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 96, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 97, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 98, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 99, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 100, Path: "decrypt", Kind: "info"},
+	{Name: "reasm_held", Index: 62, Path: "encrypt", Kind: "held"},
+	{Name: "link_rx_packets", Index: 63, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 64, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 65, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 78, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 79, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 80, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 81, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 84, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 88, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 89, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 90, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 91, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 93, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 96, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 97, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 98, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 100, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 101, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -366,6 +368,7 @@ const (
 	OuterCounterDropMacGroup           = 80
 	OuterCounterDropMartian            = 81
 	OuterCounterDropOwnSource          = 82
+	OuterCounterReasmHeld              = 83
 )
 
 // OuterCounters is ordered by index.
@@ -453,4 +456,5 @@ var OuterCounters = []Counter{
 	{Name: "drop_mac_group", Index: 80, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_martian", Index: 81, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_own_source", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_held", Index: 83, Path: "decrypt", Kind: "held"},
 }

@@ -28,12 +28,15 @@ type Register struct {
 }
 
 // Counter is one 64-bit counter. Path is encrypt, decrypt or none; Kind is received, sent, punted,
-// drop, merged, split, injected, lost or info.
+// drop, merged, split, injected, held, lost or info.
 type Counter struct {
 	Name       string
 	Index      uint32
 	Path, Kind string
 }
+
+// IsGauge says that it falls as well: it tells of the chip's state, the others of its past.
+func (c Counter) IsGauge() bool { return c.Kind == "held" }
 
 // Table is one table behind the window. Kind is cuckoo, ternary or direct.
 type Table struct {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/daemon"
 	"sallyport/mgmt/internal/events"
 )
@@ -54,7 +55,7 @@ func (h *history) take(s daemon.Sample) {
 	defer h.mu.Unlock()
 	var changes [3]change
 	for c := range s.Chips {
-		changes[c] = between(h.last.Chips[c], s.Chips[c])
+		changes[c] = between(chip.CounterList[c], h.last.Chips[c], s.Chips[c])
 	}
 	if !h.last.At.IsZero() {
 		h.n++

@@ -38,18 +38,21 @@ type Drop struct {
 
 // change is what a chip counted between two samples, per second.
 type change struct {
-	rates []float64 // by counter; nil if the chip was reset
+	rates []float64 // by counter, 0 of a gauge; nil if the chip was reset
 }
 
-// between compares two samples of a chip. Its own clock is the measure: in simulation no other
-// means anything.
-func between(before, after daemon.ChipSample) change {
+// between compares two samples of a chip with these counters. Its own clock is the measure: in
+// simulation no other means anything.
+func between(list []regs.Counter, before, after daemon.ChipSample) change {
 	if len(before.Counters) != len(after.Counters) || after.Cycles < before.Cycles {
 		return change{}
 	}
 	seconds := float64(after.Cycles-before.Cycles) / chip.CyclesPerSecond
 	rates := make([]float64, len(after.Counters))
 	for i, value := range after.Counters {
+		if list[i].IsGauge() {
+			continue
+		}
 		if value < before.Counters[i] {
 			return change{}
 		}

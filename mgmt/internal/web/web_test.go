@@ -108,6 +108,21 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// TestGaugeFalls: what a chip holds becomes less without a reset, so rates go on.
+func TestGaugeFalls(t *testing.T) {
+	r := newRig(t)
+	for second, held := range []uint64{9, 2, 5} {
+		r.fake.Count(transport.Outer, "reasm_held", held)
+		r.fake.Count(transport.Outer, "rx_frames", uint64(7*second))
+		r.sample(float64(second))
+	}
+	points := r.box("")["points"].([]any)
+	r.same("samples with rates", len(points), "2")
+	for _, point := range points {
+		r.same("black in", point.(map[string]any)["black_in"], `{"bits":0,"frames":7}`)
+	}
+}
+
 // TestOnlyWhatIsNew: a browser that says how far it is gets what came since; one that comes from
 // another life of the daemon gets all.
 func TestOnlyWhatIsNew(t *testing.T) {

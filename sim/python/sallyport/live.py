@@ -200,8 +200,8 @@ def _judge(answer: dict, counters: list[dict]) -> None:
     ]
     if wrong:
         rest = "" if answer["quiescent"] else ", with frames still on their way"
-        raise CheckFailed(f"received and injected is not sent + punted + dropped on: {', '.join(wrong)}{rest}")
-    print("conservation: received, injected and split = sent + punted + dropped + merged on every chip and path")
+        raise CheckFailed(f"received and injected is not sent + punted + dropped + held on: {', '.join(wrong)}{rest}")
+    print("conservation: received, injected and split = sent + punted + dropped + merged + held on every chip and path")
     if "gone" in answer:
         raise CheckFailed(answer["gone"])
     if not answer["quiescent"]:

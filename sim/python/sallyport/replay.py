@@ -93,7 +93,7 @@ def run(
     if wrong:
         names = ", ".join(f"{path['chip']} {path['path']}" for path in wrong)
         raise CheckFailed(
-            f"received and injected is not sent + punted + dropped on: {names} (see {out / 'counters.json'})"
+            f"received and injected is not sent + punted + dropped + held on: {names} (see {out / 'counters.json'})"
         )
 
 

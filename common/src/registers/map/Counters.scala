@@ -65,45 +65,46 @@ object InnerCounters {
   val dropDscpSaUpset = 59
   val dscpSaRowUpset = 60
   val dummyRowUpset = 61
-  val linkRxPackets = 62
-  val linkRxLost = 63
-  val linkResyncs = 64
-  val dropTxDisabled = 65
-  val dropNoSelector = 66
-  val dropReplayed = 67
-  val dropTooOld = 68
-  val dropSelectorMismatch = 69
-  val dropInnerMalformed = 70
-  val dropInnerChecksum = 71
-  val dropInnerNotIp = 72
-  val dropInnerExtensionHeaders = 73
-  val dropInnerTtlExpired = 74
-  val dropEcn = 75
-  val dropNoNextHop = 76
-  val txFrames = 77
-  val txBytes = 78
-  val dropInnerLifetime = 79
-  val injectFrames = 80
-  val dropInjectDisabled = 81
-  val dropInjectLength = 82
-  val ecnUnexpected = 83
-  val dropFragmentOffset = 84
-  val dropInClearDenied = 85
-  val dropWindowUpset = 86
-  val windowTopRepaired = 87
-  val windowTopLost = 88
-  val windowRowFilled = 89
-  val controlRepaired = 90
-  val dropInboundRuleUpset = 91
-  val inboundRuleRowUpset = 92
-  val dropInnerMartian = 93
-  val dropInnerOwnSource = 94
-  val dropRedSource = 95
-  val selectorRowUpset = 96
-  val nextHopRowUpset = 97
-  val dropUnresolved = 98
-  val dropHostUpset = 99
-  val hostRowUpset = 100
+  val reasmHeld = 62
+  val linkRxPackets = 63
+  val linkRxLost = 64
+  val linkResyncs = 65
+  val dropTxDisabled = 66
+  val dropNoSelector = 67
+  val dropReplayed = 68
+  val dropTooOld = 69
+  val dropSelectorMismatch = 70
+  val dropInnerMalformed = 71
+  val dropInnerChecksum = 72
+  val dropInnerNotIp = 73
+  val dropInnerExtensionHeaders = 74
+  val dropInnerTtlExpired = 75
+  val dropEcn = 76
+  val dropNoNextHop = 77
+  val txFrames = 78
+  val txBytes = 79
+  val dropInnerLifetime = 80
+  val injectFrames = 81
+  val dropInjectDisabled = 82
+  val dropInjectLength = 83
+  val ecnUnexpected = 84
+  val dropFragmentOffset = 85
+  val dropInClearDenied = 86
+  val dropWindowUpset = 87
+  val windowTopRepaired = 88
+  val windowTopLost = 89
+  val windowRowFilled = 90
+  val controlRepaired = 91
+  val dropInboundRuleUpset = 92
+  val inboundRuleRowUpset = 93
+  val dropInnerMartian = 94
+  val dropInnerOwnSource = 95
+  val dropRedSource = 96
+  val selectorRowUpset = 97
+  val nextHopRowUpset = 98
+  val dropUnresolved = 99
+  val dropHostUpset = 100
+  val hostRowUpset = 101
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -167,45 +168,46 @@ object InnerCounters {
     CounterDesc("drop_dscp_sa_upset", 59, "encrypt", "drop"),
     CounterDesc("dscp_sa_row_upset", 60, "encrypt", "info"),
     CounterDesc("dummy_row_upset", 61, "encrypt", "info"),
-    CounterDesc("link_rx_packets", 62, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 63, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 64, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 65, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 66, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 67, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 68, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 69, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 70, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 71, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 72, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 73, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 74, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 75, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 76, "decrypt", "drop"),
-    CounterDesc("tx_frames", 77, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 78, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 79, "decrypt", "drop"),
-    CounterDesc("inject_frames", 80, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 81, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 82, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 83, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 84, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 85, "decrypt", "drop"),
-    CounterDesc("drop_window_upset", 86, "decrypt", "drop"),
-    CounterDesc("window_top_repaired", 87, "decrypt", "info"),
-    CounterDesc("window_top_lost", 88, "decrypt", "info"),
-    CounterDesc("window_row_filled", 89, "decrypt", "info"),
-    CounterDesc("control_repaired", 90, "decrypt", "info"),
-    CounterDesc("drop_inbound_rule_upset", 91, "decrypt", "drop"),
-    CounterDesc("inbound_rule_row_upset", 92, "decrypt", "info"),
-    CounterDesc("drop_inner_martian", 93, "decrypt", "drop"),
-    CounterDesc("drop_inner_own_source", 94, "decrypt", "drop"),
-    CounterDesc("drop_red_source", 95, "decrypt", "drop"),
-    CounterDesc("selector_row_upset", 96, "decrypt", "info"),
-    CounterDesc("next_hop_row_upset", 97, "decrypt", "info"),
-    CounterDesc("drop_unresolved", 98, "decrypt", "drop"),
-    CounterDesc("drop_host_upset", 99, "decrypt", "drop"),
-    CounterDesc("host_row_upset", 100, "decrypt", "info")
+    CounterDesc("reasm_held", 62, "encrypt", "held"),
+    CounterDesc("link_rx_packets", 63, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 64, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 65, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 66, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 67, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 68, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 69, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 70, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 71, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 72, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 73, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 74, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 75, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 76, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 77, "decrypt", "drop"),
+    CounterDesc("tx_frames", 78, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 79, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 80, "decrypt", "drop"),
+    CounterDesc("inject_frames", 81, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 82, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 83, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 84, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 85, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 86, "decrypt", "drop"),
+    CounterDesc("drop_window_upset", 87, "decrypt", "drop"),
+    CounterDesc("window_top_repaired", 88, "decrypt", "info"),
+    CounterDesc("window_top_lost", 89, "decrypt", "info"),
+    CounterDesc("window_row_filled", 90, "decrypt", "info"),
+    CounterDesc("control_repaired", 91, "decrypt", "info"),
+    CounterDesc("drop_inbound_rule_upset", 92, "decrypt", "drop"),
+    CounterDesc("inbound_rule_row_upset", 93, "decrypt", "info"),
+    CounterDesc("drop_inner_martian", 94, "decrypt", "drop"),
+    CounterDesc("drop_inner_own_source", 95, "decrypt", "drop"),
+    CounterDesc("drop_red_source", 96, "decrypt", "drop"),
+    CounterDesc("selector_row_upset", 97, "decrypt", "info"),
+    CounterDesc("next_hop_row_upset", 98, "decrypt", "info"),
+    CounterDesc("drop_unresolved", 99, "decrypt", "drop"),
+    CounterDesc("drop_host_upset", 100, "decrypt", "drop"),
+    CounterDesc("host_row_upset", 101, "decrypt", "info")
   )
 }
 
@@ -358,6 +360,7 @@ object OuterCounters {
   val dropMacGroup = 80
   val dropMartian = 81
   val dropOwnSource = 82
+  val reasmHeld = 83
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -441,6 +444,7 @@ object OuterCounters {
     CounterDesc("drop_mac_source", 79, "decrypt", "drop"),
     CounterDesc("drop_mac_group", 80, "decrypt", "drop"),
     CounterDesc("drop_martian", 81, "decrypt", "drop"),
-    CounterDesc("drop_own_source", 82, "decrypt", "drop")
+    CounterDesc("drop_own_source", 82, "decrypt", "drop"),
+    CounterDesc("reasm_held", 83, "decrypt", "held")
   )
 }

@@ -81,15 +81,20 @@ case class RegisterDesc(
 
 /**
  * @param path `encrypt`, `decrypt` or `none`
- * @param kind `received`, `sent`, `punted`, `drop`, `merged`, `split`, `injected`, `lost` or `info`
+ * @param kind `received`, `sent`, `punted`, `drop`, `merged`, `split`, `injected`, `held`, `lost`
+ *   or `info`
  */
-case class CounterDesc(name: String, index: Int, path: String, kind: String)
+case class CounterDesc(name: String, index: Int, path: String, kind: String) {
+
+  /** It falls as well: its increments are signed. */
+  def isGauge: Boolean = kind == "held"
+}
 
 object CounterDesc {
 
   /** In a quiescent state `arisen` and `accounted` have one sum on each path (regs/common.rdl). */
   val arisen: Seq[String] = Seq("received", "injected", "split")
-  val accounted: Seq[String] = Seq("sent", "punted", "drop", "merged")
+  val accounted: Seq[String] = Seq("sent", "punted", "drop", "merged", "held")
 }
 
 /**

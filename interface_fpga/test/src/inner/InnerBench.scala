@@ -230,8 +230,8 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
   def counters(): Map[String, BigInt] = InnerCounters.all.map(c => c.name -> bus.counter(c.index)).toMap
 
   /**
-   * received = sent + punted + drops + merged on each path, and the counters that grew since
-   * `before`.
+   * received = sent + punted + drops + merged + held on each path, and the counters that changed
+   * since `before`.
    */
   def balanced(before: Map[String, BigInt]): Map[String, BigInt] = {
     val now = counters()

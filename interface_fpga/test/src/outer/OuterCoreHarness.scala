@@ -183,7 +183,7 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
 
   def counters(): Map[String, BigInt] = OuterCounters.all.map(c => c.name -> bus.counter(c.index)).toMap
 
-  /** received = sent + punted + drops + merged on each path; counters grown since `before`. */
+  /** received = sent + punted + drops + merged + held; counters changed since `before`. */
   def balanced(before: Map[String, BigInt]): Map[String, BigInt] = {
     val now = counters()
     for (path <- Seq("encrypt", "decrypt")) {

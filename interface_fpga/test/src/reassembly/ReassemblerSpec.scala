@@ -323,6 +323,26 @@ class ReassemblerSpec extends ReassemblyTests {
     }
   }
 
+  subtest("after every few fragments and ticks the gauge is what the model holds") { dut =>
+    val bench = new ReassemblyBench(dut, timeout = 3, perSource = 4)
+    val random = new Random(0x815)
+    val run = new ReassemblyCampaign(random)
+    val seen = for (part <- run.chunk(campaign).grouped(3).toSeq) yield {
+      bench.play(part)
+      if (random.nextInt(20) == 0) {
+        bench.tick(1 + random.nextInt(3))
+        bench.same()
+      }
+      bench.held
+    }
+    bench.tick(3)
+    assert(bench.held == 0)
+    info(s"${seen.size} times, ${seen.distinct.size} levels up to ${seen.max}")
+    assert(seen.distinct.size > 10)
+    for (name <- Seq("reassembled", "overlap", "duplicate", "end", "ecn", "timeout"))
+      assert(bench.counts(name) > 0, name)
+  }
+
   subtest("a campaign of random datagrams, faults, orders and ticks, at every pace") { dut =>
     val bench = new ReassemblyBench(dut, timeout = 3, perSource = 3)
     val random = new Random(0x5722)

@@ -33,7 +33,7 @@ void readBalance(Software& software, const Counters& counters, std::function<voi
       counts[name] = value;
       const std::string k(kind);
       if (k == "received" || k == "injected" || k == "split") surplus[path] += value;
-      if (k == "sent" || k == "punted" || k == "drop" || k == "merged") surplus[path] -= value;
+      if (k == "sent" || k == "punted" || k == "drop" || k == "merged" || k == "held") surplus[path] -= value;
     }
     for (const auto& [path, value] : surplus)
       if (value != 0)

@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 101> kInnerCounters{{
+inline constexpr std::array<Counter, 102> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -74,6 +74,7 @@ inline constexpr std::array<Counter, 101> kInnerCounters{{
     {"drop_dscp_sa_upset", "encrypt", "drop"},
     {"dscp_sa_row_upset", "encrypt", "info"},
     {"dummy_row_upset", "encrypt", "info"},
+    {"reasm_held", "encrypt", "held"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},
@@ -148,7 +149,7 @@ inline constexpr std::array<Counter, 30> kCryptoCounters{{
     {"control_repaired", "decrypt", "info"},
 }};
 
-inline constexpr std::array<Counter, 83> kOuterCounters{{
+inline constexpr std::array<Counter, 84> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -232,6 +233,7 @@ inline constexpr std::array<Counter, 83> kOuterCounters{{
     {"drop_mac_group", "decrypt", "drop"},
     {"drop_martian", "decrypt", "drop"},
     {"drop_own_source", "decrypt", "drop"},
+    {"reasm_held", "decrypt", "held"},
 }};
 
 }  // namespace sallyport::fuzz
