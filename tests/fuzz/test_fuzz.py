@@ -32,7 +32,8 @@ def found_nothing(run: subprocess.CompletedProcess[str], rounds: int, packets: i
     counts = COUNTS.search(run.stdout)
     assert counts
     assert int(counts[1]) >= rounds
-    for left in (counts[2], counts[3], counts[4]):
+    # An interface chip cuts few packets.
+    for left in (counts[2], counts[3], counts[4]) if " ESP, " in run.stdout else (counts[2], counts[4]):
         assert int(left) >= packets
     found = dict(line.split() for line in run.stdout.splitlines() if line.startswith("  drop_"))
     for name in drops:
@@ -46,8 +47,8 @@ def test_a_fixed_seed_finds_nothing_in_the_crypto_chip() -> None:
 
 @pytest.mark.parametrize("chip", INTERFACE)
 def test_a_fixed_seed_finds_nothing_in_an_interface_chip(chip: str) -> None:
-    run = fuzz(BIN / "sallyport-fuzz-model", "--chip", chip, "--seed", "3", "--rounds", "6")
-    found_nothing(run, rounds=6, packets=1, drops=INTERFACE[chip])
+    run = fuzz(BIN / "sallyport-fuzz-model", "--chip", chip, "--seed", "3", "--rounds", "10")
+    found_nothing(run, rounds=10, packets=1, drops=INTERFACE[chip])
 
 
 @pytest.mark.long

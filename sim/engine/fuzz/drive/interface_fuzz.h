@@ -91,7 +91,7 @@ class InterfaceFuzz : public Bench {
   std::set<uint32_t> underWay_;
   std::array<uint64_t, kSas> number_{};
   bool mayBypass_ = false, steady_ = false;
-  int64_t packetsIn_ = 0, bypassed_ = 0;
+  int64_t rounds_ = 0, packetsIn_ = 0, bypassed_ = 0;
   Counts counts_;
 };
 
