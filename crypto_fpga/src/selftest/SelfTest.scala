@@ -33,10 +33,10 @@ class SelfTestState(lanes: Int) extends Bundle {
  *
  * Lane after lane leaves the traffic, comes to rest, gets a packet of each suite, from black to red
  * a second one with a wrong ICV, and returns if all that it answers is right
- * ([[KnownAnswerList]], [[AnswerCheck]]) and it is empty behind that. Else it stays out of service
- * until a later run finds it right. One that hangs ([[LaneGuard]]), in traffic too, and one that
- * rests but still owes packets, as a flipped bit may have it, stay out until reset, and are not
- * tested again. Traffic goes on through the other lanes; nothing of a test reaches the merge. A
+ * ([[KnownAnswerList]], [[AnswerCheck]]) and it is empty behind that. After a wrong answer it stays
+ * out of service until a later run finds it right. One that hangs ([[LaneGuard]]), in traffic too,
+ * one that answers more than it was asked, and one that rests but still owes packets, as a flipped
+ * bit may have it, stay out until reset, and are not tested again. Traffic goes on through the other lanes; nothing of a test reaches the merge. A
  * test of a lane during which keys were erased (`blocked`) is repeated, as the lane has rightly
  * answered nothing.
  *
@@ -207,7 +207,11 @@ class SelfTest(config: LaneConfig, lanes: Int, test: SelfTestConfig) extends Mod
   private val hungInTraffic = Mux(tested, hung & (~lane).asUInt, hung)
   failed := judged | hungInTraffic
   dead := dead | hungInTraffic | Mux(state === State.end && hangs, lane, 0.U)
-  when(!state.isValid)(state := State.end)
+  // A flipped bit of the state: nothing is known of the lane.
+  when(!state.isValid) {
+    hangs := true.B
+    state := State.end
+  }
 
   io.entry.request := loader.io.request
   io.entry.beat <> loader.io.out

@@ -43,7 +43,7 @@ class SelfTestSchedule(lanes: Int) extends Module {
   fine := Mux(both || io.run, 0.U, fine(SelfTestSchedule.unitBits - 1, 0) +& 1.U)
   when(both || io.run) { units := 0.U }.elsewhen(full && !units.andR) { units := units + 1.U }
   private val due = RegNext(units >= io.period && io.period.orR, false.B)
-  io.run := RegNext(io.command && !running || due && !both, false.B)
+  io.run := RegNext((io.command || due) && !both, false.B)
 
   private val fields = CryptoRegs.SelfTestStatus
   io.status := (runs << fields.runs.lsb) | (running << fields.running.lsb)

@@ -60,14 +60,20 @@ class SelfTestScheduleSpec extends AnyFunSuite with CompiledOnce {
       assert(asked(30).isDefined)
       assert(runs == 2)
 
-      // A path that does not come to its end keeps the other from no run, and a command is ignored.
+      // While both run a command is ignored. A path that does not come to its end keeps the other
+      // from no run, on command or after the period.
       running(encrypt = true, decrypt = true)
       dut.clock.step(10)
-      running(encrypt = true, decrypt = false)
       dut.io.command.poke(true)
       dut.clock.step(3)
       dut.io.run.expect(false)
       dut.io.command.poke(false)
+      running(encrypt = true, decrypt = false)
+      dut.clock.step(3)
+      dut.io.command.poke(true)
+      dut.clock.step()
+      dut.io.command.poke(false)
+      dut.io.run.expect(true)
       dut.clock.step((1 << 20) - 10)
       dut.io.run.expect(false)
       assert(asked(30).isDefined)
