@@ -81,7 +81,7 @@ func (c *compiler) hops() {
 		for ip, index := range c.hopRows[dev] {
 			h := Hop{IP: ip}
 			if mac := c.m.Station(dev, ip); mac != (xfrm.MAC{}) {
-				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)), c.m.LeadsInside(dev))
+				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)), c.m.LeadsInside(dev, ip.Is6()))
 			}
 			rows[index] = h
 		}

@@ -90,22 +90,26 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 	ticks := time.NewTicker(firstProbe)
 	defer ticks.Stop()
 	var due <-chan time.Time
+	// What the network sends takes at most a fifth of the time.
+	var rested time.Time
+	soon := func() {
+		if due == nil {
+			due = time.After(max(gathered, time.Until(rested)))
+		}
+	}
 	for {
 		select {
 		case change, ok := <-found:
 			if !ok {
 				return nil
 			}
-			if n.take(change) && due == nil {
-				due = time.After(gathered)
+			if n.take(change) {
+				soon()
 			}
 			continue
 		case host := <-n.daemon.host.unresolved:
-			hop := model.NextHop{Dev: xfrm.Red, IP: host}
-			n.ask(hop)
-			if due == nil {
-				due = time.After(gathered)
-			}
+			n.ask(model.NextHop{Dev: xfrm.Red, IP: host})
+			soon()
 			continue
 		case <-ticks.C:
 			n.left = perSecond
@@ -114,9 +118,11 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 			return nil
 		}
 		due = nil
+		begun := time.Now()
 		if err := n.daemon.outlive(n.settle()); err != nil {
 			return err
 		}
+		rested = time.Now().Add(4 * time.Since(begun))
 	}
 }
 

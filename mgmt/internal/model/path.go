@@ -94,13 +94,13 @@ func (m *Model) OnLink(dev string, host netip.Addr) bool {
 	return best.Prefix.IsValid() && !best.Via.IsValid()
 }
 
-// LeadsInside says whether routes of parts of a port's own network lead to gateways. Then its
-// address does not tell whether a packet is for a host or for a gateway, and its next hop does.
-func (m *Model) LeadsInside(dev string) bool {
+// LeadsInside says whether routes of parts of a port's own network of an IP version lead to
+// gateways. Then its address does not tell whether a packet is for a host or for a gateway, and its
+// next hop does.
+func (m *Model) LeadsInside(dev string, v6 bool) bool {
+	local := m.Local(dev, v6)
 	return slices.ContainsFunc(m.Routes, func(r Route) bool {
-		v6 := r.Prefix.Addr().Is6()
-		local := m.Local(dev, v6)
-		return r.Dev == dev && r.Via.IsValid() && local.IsValid() && xfrm.Within(netip.PrefixFrom(local, int(m.LocalBits(dev, v6))).Masked(), r.Prefix)
+		return r.Dev == dev && r.Prefix.Addr().Is6() == v6 && r.Via.IsValid() && local.IsValid() && xfrm.Within(netip.PrefixFrom(local, int(m.LocalBits(dev, v6))).Masked(), r.Prefix)
 	})
 }
 

@@ -53,6 +53,9 @@ func (p *planner) hosts(size int, have map[int]compile.Row) (map[int]compile.Row
 	return image, err
 }
 
+// mostSearches bounds the searches for room that fail: each looks through much of a full table.
+const mostSearches = 64
+
 // entries puts entries into a cuckoo table, and takes out those of some keys.
 func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed, gone []string) error {
 	shadow := cuckoo.New(size, func(index int) (entry cuckoo.Entry[compile.Row], used bool) {
@@ -76,15 +79,15 @@ func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf fu
 	if p.removeFirst {
 		used -= len(gone)
 	}
-	left := 0 // entries that are not needed, and have no room
+	left := 0 // entries that may be left out, and have no room
 	for _, entry := range want {
 		key := keyOf(entry.Row)
 		_, row, there := shadow.Get(key)
 		if there && slices.Equal(row, entry.Row) {
 			continue
 		}
-		if left > 0 && entry.Optional && !there {
-			left++ // a search of the full table for each would take too long
+		if left >= mostSearches && entry.Optional && !there {
+			left++
 			continue
 		}
 		writes, err := shadow.Put(key, entry.Row)
@@ -103,7 +106,7 @@ func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf fu
 		}
 	}
 	if left > 0 {
-		p.report.Warn(xfrm.Pos{}, "no room for %d hosts that were learned: the %s table of %d rows is full (%d are used), and packets to them are dropped", left, table.Name, size, used)
+		p.report.Warn(xfrm.Pos{}, "no room for %d hosts that were learned: packets to them are dropped (of the %s table's %d rows %d are used)", left, table.Name, size, used)
 	}
 	if !p.removeFirst {
 		remove()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 
 	bolt "go.etcd.io/bbolt"
@@ -77,15 +78,14 @@ func (s *Store) Close() error { return s.db.Close() }
 // Load reads everything. A file that is new is an empty configuration.
 func (s *Store) Load() (*State, error) {
 	out := NewState()
-	err := s.db.View(func(tx *bolt.Tx) error { return load(tx, out) })
+	err := s.db.View(func(tx *bolt.Tx) error { return s.load(tx, out) })
 	if err != nil {
 		return nil, errDamaged(s.db.Path(), err)
 	}
-	s.learned = out.Model.Learned
 	return out, nil
 }
 
-func load(tx *bolt.Tx, out *State) error {
+func (s *Store) load(tx *bolt.Tx, out *State) error {
 	bucket := tx.Bucket(restBucket)
 	if bucket == nil {
 		return nil
@@ -99,11 +99,15 @@ func load(tx *bolt.Tx, out *State) error {
 	}
 	out.Generation, out.Model.Network, out.Hops = r.Generation, r.Network, r.Hops
 	out.Image.RedHop, out.Image.BlackHop = r.RedHop, r.BlackHop
-	// A program of before has them in the rest, and they are newer there.
-	if hosts := tx.Bucket(learnedBucket); hosts != nil && r.Network.Learned == nil {
-		if err := json.Unmarshal(hosts.Get(learnedKey), &out.Model.Learned); err != nil {
+	s.learned = nil
+	if hosts := tx.Bucket(learnedBucket); hosts != nil {
+		if err := json.Unmarshal(hosts.Get(learnedKey), &s.learned); err != nil {
 			return err
 		}
+	}
+	// A program of before has them in the rest, and they are newer there.
+	if out.Model.Learned == nil {
+		out.Model.Learned = maps.Clone(s.learned)
 	}
 	err := each(tx, sasBucket, func(_ uint64, text []byte) error {
 		sa := &model.SA{}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/store"
@@ -172,5 +174,37 @@ func TestLearned(t *testing.T) {
 	}
 	if got := load(t, path).Model.Learned; !reflect.DeepEqual(got, two) {
 		t.Errorf("%v, want %v", got, two)
+	}
+
+	// A program of before writes others among the rest; this one takes these, and keeps them.
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		bucket := tx.Bucket([]byte("rest"))
+		var rest map[string]any
+		if err := json.Unmarshal(bucket.Get([]byte("rest")), &rest); err != nil {
+			return err
+		}
+		rest["network"].(map[string]any)["learned"] = one
+		text, err := json.Marshal(rest)
+		return errors.Join(err, bucket.Put([]byte("rest"), text))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = store.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	if state, err = s.Load(); err != nil {
+		t.Fatal(err)
+	}
+	state.Generation++
+	if err := errors.Join(s.Save(state), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(t, path).Model.Learned; !reflect.DeepEqual(got, one) {
+		t.Errorf("%v, want %v", got, one)
 	}
 }
