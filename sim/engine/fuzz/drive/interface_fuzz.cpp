@@ -14,20 +14,24 @@ InterfaceFuzz::InterfaceFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, Kin
       link_(*ends_.emplace_back(std::make_unique<End>(false, kind_.sequenceToChip, seed * 2 + 1))),
       port_(seed) {
   link_.receiver.onPacket = [this](const Arrived& a) { leftByLink(a); };
-  port_.onFrame = [this](const Bytes& frame) { left(Exit::mac, frame); };
-  port_.onPunt = [this](const Bytes& frame) { left(Exit::punt, frame); };
+  port_.onFrame = [this](const Bytes& frame) { left(Exit::mac, frame, 0); };
+  port_.onPunt = [this](const Bytes& frame) { left(Exit::punt, frame, 0); };
   link_.sender.onSend = [this](Packet& packet) {
     packetsIn_++;
-    if (const auto place =
-            packet.payload.size() >= 8 ? placeAt(&packet.payload[packet.payload.size() / 8 * 8 - 8]) : std::nullopt;
-        place && kind_.sequenceToChip && !packet.header.bypass)
-      judge_.numberedBy(place->packet, packet.header.sa, packet.sequence);
+    if (kind_.sequenceToChip && !packet.header.bypass)
+      judge_.numberedBy(packet.given, packet.header.sa, packet.sequence);
   };
   start();
 }
 
-void InterfaceFuzz::left(Exit exit, const Bytes& bytes) {
-  if (const auto packet = judge_.left(exit, bytes)) underWay_.erase(*packet);
+void InterfaceFuzz::left(Exit exit, const Bytes& bytes, unsigned sa) {
+  const auto left = judge_.left(exit, bytes);
+  if (!calm_) return;
+  const auto expected = left ? underWay_.find(left->packet) : underWay_.end();
+  if (expected == underWay_.end()) throw std::runtime_error("WRONG PACKET: one leaves that is none of the good ones");
+  if (!left->whole || expected->second != std::pair(exit, exit == Exit::link ? sa : 0))
+    throw std::runtime_error("WRONG PACKET: a good one leaves in part, elsewhere or under another SA");
+  underWay_.erase(expected);
 }
 
 void InterfaceFuzz::leftByLink(const Arrived& arrived) {
@@ -35,7 +39,7 @@ void InterfaceFuzz::leftByLink(const Arrived& arrived) {
     if (!mayBypass_) throw std::runtime_error("WRONG PACKET: one bypasses IPsec, which no row allows");
     bypassed_++;
   }
-  left(Exit::link, arrived.payload);
+  left(Exit::link, arrived.payload, arrived.header.sa);
 }
 
 void InterfaceFuzz::hostile() {
@@ -67,15 +71,17 @@ void InterfaceFuzz::good() {
     if (random_.chance(0.5)) {
       port_.receive(frame(header, fromPort(sa, header, judge_.give(Entry::mac, length))), false);
       packetsIn_++;
+      underWay_[judge_.last()] = {Exit::link, sa};
     } else {
       Packet packet;
       packet.header.sa = static_cast<uint16_t>(sa);
       packet.header.nextHeader = header.v6 ? 41 : 4;
       packet.sequence = ++number_[sa];
       packet.payload = fromLink(header, judge_.give(Entry::link, length));
+      packet.given = judge_.last();
+      underWay_[judge_.last()] = {Exit::mac, 0};
       link_.sender.push(std::move(packet));
     }
-    underWay_.insert(judge_.last());
     for (uint64_t wait = random_.below(60); wait > 0; wait--) cycle();
   }
   settle(kSilence);
@@ -103,7 +109,9 @@ void InterfaceFuzz::round() {
   judge_.begin(true);
   readCounters();
   until([this] { return software_.idle(); }, kCalm, "counters are not read");
+  calm_ = true;
   good();
+  calm_ = false;
   software_.ask({{false, kMagic, 0}}, [](const Software::Answers& answers) {
     if (answers[0].data != kMagicValue) throw std::runtime_error("HANG: the chip has forgotten what it is");
   });

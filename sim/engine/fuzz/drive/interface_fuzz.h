@@ -7,7 +7,9 @@
 // leave; the balance.
 #pragma once
 
+#include <map>
 #include <set>
+#include <utility>
 
 #include "fuzz/drive/balance.h"
 #include "fuzz/drive/bench.h"
@@ -81,16 +83,17 @@ class InterfaceFuzz : public Bench {
   Bytes frame(const Ip& header, const Bytes& packet);
 
   void leftByLink(const Arrived& arrived);
-  void left(Exit exit, const Bytes& bytes);
+  // `sa` of what leaves by the link.
+  void left(Exit exit, const Bytes& bytes, unsigned sa);
 
   Kind kind_;
   End& link_;
   Port port_;
   InterfaceJudge judge_;
-  // Of good ones: those that have not left yet.
-  std::set<uint32_t> underWay_;
+  // Good packets that have not left yet: where they must, and by the link under which SA.
+  std::map<uint32_t, std::pair<Exit, unsigned>> underWay_;
   std::array<uint64_t, kSas> number_{};
-  bool mayBypass_ = false, steady_ = false;
+  bool mayBypass_ = false, steady_ = false, calm_ = false;
   int64_t rounds_ = 0, packetsIn_ = 0, bypassed_ = 0;
   Counts counts_;
 };

@@ -64,19 +64,22 @@ void InterfaceFuzz::anyFrame() {
   }
   Bytes bytes;
   switch (random_.below(12)) {
-    case 0:
-      bytes = ethernet(kBox, std::vector<uint16_t>(1 + random_.below(3), 5), header.v6 ? kIpv6 : kIpv4,
-                       fromPort(sa, header, payload));
+    case 0: {
+      const std::vector<uint16_t> vlans(1 + random_.below(3), 5);
+      bytes = ethernet(kBox, vlans, header.v6 ? kIpv6 : kIpv4, fromPort(sa, header, payload));
       break;
+    }
     case 1: {
       static constexpr std::array<uint16_t, 4> kPorts{500, 4500, 67, 179};
       bytes = ethernet(kBox, {}, header.v6 ? kIpv6 : kIpv4, ip(header, udp(kPorts[random_.below(4)], 500, payload)));
       break;
     }
-    case 2:
-      bytes = ethernet(random_.chance(0.5) ? Mac{255, 255, 255, 255, 255, 255} : kBox, {},
-                       random_.chance(0.5) ? kArp : static_cast<uint16_t>(random_.next()), payload);
+    case 2: {
+      const Mac to = random_.chance(0.5) ? Mac{255, 255, 255, 255, 255, 255} : kBox;
+      const uint16_t type = random_.chance(0.5) ? kArp : static_cast<uint16_t>(random_.next());
+      bytes = ethernet(to, {}, type, payload);
       break;
+    }
     default:
       bytes = ethernet(kBox, {}, header.v6 ? kIpv6 : kIpv4,
                        random_.chance(0.8) ? fromPort(sa, header, payload) : ip(header, payload));
@@ -128,6 +131,7 @@ void InterfaceFuzz::anyPacket() {
       packet.sequence = ++number;
       break;
   }
+  packet.given = judge_.last();
   link_.sender.push(std::move(packet));
 }
 

@@ -23,7 +23,7 @@ bool mayLeave(Entry entry, Exit exit) { return (entry == Entry::mac) == (exit !=
 }  // namespace
 
 Bytes InterfaceJudge::give(Entry entry, size_t length) {
-  given_.push_back({entry, static_cast<uint16_t>(length), false, {}, 0});
+  given_.push_back({entry, static_cast<uint16_t>(length), false, {}, std::vector<bool>((length + 7) / 8)});
   return numbered(last(), length);
 }
 
@@ -53,40 +53,57 @@ size_t InterfaceJudge::run(const Bytes& bytes, size_t at, Place place) const {
   return length;
 }
 
-std::optional<uint32_t> InterfaceJudge::left(Exit exit, const Bytes& bytes) {
+// Notes the words from a place on, which must not have left before.
+void InterfaceJudge::leaves(Given& given, Place from, size_t length,
+                            const std::function<void(const char*)>& wrong) const {
+  for (size_t word = from.word; word < from.word + (length + 7) / 8; word++) {
+    if (given.left[word]) wrong("a packet, or a part of it, that has left before");
+    given.left[word] = true;
+  }
+}
+
+std::optional<InterfaceJudge::Left> InterfaceJudge::left(Exit exit, const Bytes& bytes) {
   size_t at = 0, length = 0;
-  std::optional<Place> place;
+  std::optional<Place> first, place;
+  const auto wrong = [&](const char* what) {
+    throw std::runtime_error("WRONG PACKET: " + std::string(what) + " leaves to " + name(exit) + " (" +
+                             std::to_string(bytes.size()) + " bytes, from byte " + std::to_string(at) + " on " +
+                             std::to_string(length) + ")");
+  };
   const auto wholeRun = [&] {
     const bool zeros = std::all_of(bytes.begin() + static_cast<long>(at + length), bytes.end(),
                                    [](uint8_t byte) { return byte == 0; });
     return zeros || size_t{8} * place->word + length == given_[place->packet].length;
   };
-  // A payload may be taken for headers, which the chip changes.
+  // A payload may be taken for headers, which the chip changes: then it is in several runs.
   for (;; at += length) {
     place = find(bytes, at);
-    if (!place) return {};
+    if (!place) break;
+    if (!first) first = place;
+    if (place->packet != first->packet) wrong("a packet with a part of another");
     length = run(bytes, at, *place);
     if (at + length >= kHeaders || wholeRun()) break;
   }
-  const uint32_t packet = place->packet;
+  if (!first) {
+    without++;
+    return {};
+  }
+  const uint32_t packet = first->packet;
   Given& given = given_[packet];
-  const auto wrong = [&](const std::string& what) {
-    throw std::runtime_error("WRONG PACKET: " + what + " leaves to " + name(exit) + " (" +
-                             std::to_string(bytes.size()) + " bytes, from byte " + std::to_string(at) + " on " +
-                             std::to_string(length) + ")");
-  };
   if (packet < first_) wrong("a packet of an earlier round");
   if (given.broken) wrong("a damaged frame");
   if (!mayLeave(given.entry, exit)) wrong("a packet that came in elsewhere");
+  if (!place) return Left{packet, false};
   if (!wholeRun()) wrong("a packet with bytes that are not its own");
   if (size_t behind = at + length; find(bytes, behind)) wrong("a packet with a part of another, or of itself");
-  if ((given.left += length) > given.length) wrong("a packet, or a part of it, that has left before");
-  (length == given.length ? whole : parts)++;
+  leaves(given, *place, length, wrong);
+  const bool isWhole = length == given.length;
+  (isWhole ? whole : parts)++;
   if (steady_ && exit == Exit::mac && given.number) {
     const auto [known, fresh] = accepted_.emplace(*given.number, packet);
-    if (!fresh && known->second != packet) wrong("a replay of number " + std::to_string(given.number->second));
+    if (!fresh && known->second != packet) wrong("a replay");
   }
-  return packet;
+  return Left{packet, isWhole};
 }
 
 }  // namespace sallyport::fuzz

@@ -2,6 +2,7 @@
 // Judges what leaves an interface chip by what went in.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -25,24 +26,30 @@ class InterfaceJudge {
   // Of a packet from the link that is not bypassed.
   void numberedBy(uint32_t packet, unsigned sa, uint64_t sequence) { given_[packet].number = {sa, sequence}; }
 
+  struct Left {
+    uint32_t packet;
+    bool whole;
+  };
   // A frame or packet leaves; the packet that it holds, if it holds as much as a word of one.
-  std::optional<uint32_t> left(Exit exit, const Bytes& bytes);
+  std::optional<Left> left(Exit exit, const Bytes& bytes);
 
   // A new round: nothing of the last is under way. `steady`: no anti-replay window starts anew.
   void begin(bool steady);
-  int64_t whole = 0, parts = 0;
+  int64_t whole = 0, parts = 0, without = 0;
 
  private:
-  std::optional<Place> find(const Bytes& bytes, size_t& at) const;
-  size_t run(const Bytes& bytes, size_t at, Place place) const;
-
   struct Given {
     Entry entry;
     uint16_t length;
     bool broken = false;
     std::optional<std::pair<unsigned, uint64_t>> number;
-    size_t left = 0;
+    // The words that have left.
+    std::vector<bool> left;
   };
+  std::optional<Place> find(const Bytes& bytes, size_t& at) const;
+  size_t run(const Bytes& bytes, size_t at, Place place) const;
+  void leaves(Given& given, Place from, size_t length, const std::function<void(const char*)>& wrong) const;
+
   std::vector<Given> given_;
   size_t first_ = 0;
   bool steady_ = false;

@@ -27,6 +27,7 @@ struct Packet {
   Header header;
   Bytes payload;
   uint64_t sequence = 0;
+  uint32_t given = 0;  // the judge's number of its payload
 };
 
 class LinkSender {

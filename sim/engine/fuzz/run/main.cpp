@@ -37,8 +37,10 @@ void tell(const fuzz::CryptoFuzz& fuzz) {
 }
 
 void tell(const fuzz::InterfaceFuzz& fuzz) {
-  std::printf("out %lld whole, %lld in part, %lld in bypass", static_cast<long long>(fuzz.judge().whole),
-              static_cast<long long>(fuzz.judge().parts), static_cast<long long>(fuzz.bypassed()));
+  const auto& judge = fuzz.judge();
+  std::printf("out %lld whole, %lld in part, %lld without a word of a packet, %lld in bypass",
+              static_cast<long long>(judge.whole), static_cast<long long>(judge.parts),
+              static_cast<long long>(judge.without), static_cast<long long>(fuzz.bypassed()));
 }
 
 template <class Fuzz>
