@@ -105,7 +105,7 @@ PLANTED = {
         "inner/ReplayRing.sv",
         "& _verdict_replayed_T_6[0]);",
         "& 1'h0);",
-        "WRONG PACKET: a replay of number",
+        "WRONG PACKET: a replay leaves",
     ),
     "the outer chip believes every CRC": (
         "outer/LinkRx.sv",

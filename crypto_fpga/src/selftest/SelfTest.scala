@@ -36,9 +36,9 @@ class SelfTestState(lanes: Int) extends Bundle {
  * ([[KnownAnswerList]], [[AnswerCheck]]) and it is empty behind that. After a wrong answer it stays
  * out of service until a later run finds it right. One that hangs ([[LaneGuard]]), in traffic too,
  * one that answers more than it was asked, and one that rests but still owes packets, as a flipped
- * bit may have it, stay out until reset, and are not tested again. Traffic goes on through the other lanes; nothing of a test reaches the merge. A
- * test of a lane during which keys were erased (`blocked`) is repeated, as the lane has rightly
- * answered nothing.
+ * bit may have it, stay out until reset, and are not tested again. Traffic goes on through the
+ * other lanes; nothing of a test reaches the merge. A test of a lane during which keys were erased
+ * (`blocked`) is repeated, as the lane has rightly answered nothing.
  *
  * Both paths run at once. The packets of a lane all enter it, then their answers are checked, so a
  * lane takes what entering and checking take, and the latency of its slowest suite if that is more.
