@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The tests of the management. With --long also those of all packages under the race detector, and
-# each fuzz target for FUZZ_TIME, 60 s without it. What a target finds goes into testdata/fuzz of
-# its package: commit it with the cure, and every later run of the tests tries it again.
+# The tests of the management, under the race detector where goroutines share most. With --long
+# all of them without and under it, and each fuzz target for FUZZ_TIME, 60 s without it. What a
+# target finds goes into testdata/fuzz of its package: commit it with the cure, and every later run
+# of the tests tries it again.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -14,8 +15,16 @@ fuzz() {
   grep -q 'context deadline exceeded' <<< "$output" && ! grep -q 'Failing input' <<< "$output" || { echo "$output"; return 1; }
 }
 
+raced=(sallyport/mgmt/internal/{control,daemon,events,peer})
+
 # `make lint` runs all of go vet, so the tests do not run a part of it again.
-go test -vet=off -timeout 30m ./...
+if [ "${1:-}" = --long ]; then
+  go test -vet=off -timeout 30m ./...
+else
+  mapfile -t others < <(go list ./... | grep -vxFf <(printf '%s\n' "${raced[@]}"))
+  go test -vet=off -timeout 30m "${others[@]}"
+  CGO_ENABLED=1 go test -race -vet=off -timeout 30m "${raced[@]}"
+fi
 (cd packaging && go test -vet=off ./meta)
 [ "${1:-}" = --long ] || exit 0
 # A million repetitions show it nothing that a thousand do not.
