@@ -106,7 +106,7 @@ func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf fu
 		}
 	}
 	if left > 0 {
-		p.report.Warn(xfrm.Pos{}, "no room for %d hosts that were learned: packets to them are dropped (of the %s table's %d rows %d are used)", left, table.Name, size, used)
+		p.report.Warn(xfrm.Pos{}, "learned hosts without room: %d; packets to them are dropped (of the %s table's %d rows %d are used)", left, table.Name, size, used)
 	}
 	if !p.removeFirst {
 		remove()

@@ -3,12 +3,14 @@
 package session_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"net/netip"
 	"strings"
 	"testing"
 
+	"sallyport/mgmt/internal/cuckoo"
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
@@ -191,8 +193,42 @@ func TestHosts(t *testing.T) {
 			t.Errorf("the host %d is gone", last)
 		}
 	}
-	if len(after) < 60 || len(after) > 64 || !strings.Contains(r.Notes, "hosts that were learned: packets to them are dropped (of the host table's 64 rows") {
+	if len(after) < 60 || len(after) > 64 || !strings.Contains(r.Notes, "packets to them are dropped (of the host table's 64 rows") {
 		t.Errorf("%d hosts; %s", len(after), r.Notes)
+	}
+}
+
+// TestCrowdedHosts: hosts that share all their places leave one of them without a row, and none of
+// those that come behind it.
+func TestCrowdedHosts(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.Must(fmt.Sprintf(outSA, "192.0.2.9") + "addr add 10.0.0.1/8 dev red\n")
+	host := func(n uint32) model.NextHop {
+		return model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})}
+	}
+	places := func(n uint32) [cuckoo.Ways]int {
+		key := make([]byte, 17)
+		binary.LittleEndian.PutUint32(key, 10<<24|n)
+		key[16] = 4
+		return cuckoo.Places(string(key), 64/cuckoo.Ways)
+	}
+	all := map[model.NextHop]xfrm.MAC{}
+	for n := uint32(2); len(all) <= cuckoo.Ways; n++ {
+		if places(n) == places(2) {
+			all[host(n)] = xfrm.MAC{2, 0, 0, 0, 0, byte(len(all))}
+		}
+	}
+	const behind = 20
+	for n := range uint32(behind) {
+		all[host(1<<24-100+n)] = xfrm.MAC{2, 0, 0, 0, 1, byte(n)}
+	}
+	r.learn(all)
+	rows := 0
+	for _, row := range r.Fake.Table(transport.Inner, regs.InnerTableHost) {
+		rows += int(regs.HostRow.Valid.Get(row))
+	}
+	if rows != cuckoo.Ways+behind || !strings.Contains(r.Notes, "learned hosts without room: 1; packets to them are dropped") {
+		t.Errorf("%d rows of %d hosts; %s", rows, len(all), r.Notes)
 	}
 }
 
