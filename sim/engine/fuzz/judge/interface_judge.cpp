@@ -28,7 +28,7 @@ Bytes InterfaceJudge::give(Entry entry, size_t length) {
 }
 
 void InterfaceJudge::begin(bool steady) {
-  first_ = given_.size();
+  for (; first_ < given_.size(); first_++) given_[first_].left = {};  // none of it may leave any more
   steady_ = steady;
   accepted_.clear();
 }
