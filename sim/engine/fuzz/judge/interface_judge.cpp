@@ -28,7 +28,8 @@ Bytes InterfaceJudge::give(Entry entry, size_t length) {
 }
 
 void InterfaceJudge::begin(bool steady) {
-  for (; first_ < given_.size(); first_++) given_[first_].left = {};  // none of it may leave any more
+  // None of the last round may leave any more.
+  for (; first_ < given_.size(); first_++) given_[first_].left = {};
   steady_ = steady;
   accepted_.clear();
 }
