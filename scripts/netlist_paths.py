@@ -178,23 +178,28 @@ class Paths:
             self.levels[cell] = (0 if best is None else self.levels[best]) + self.cells[cell][0].cost
             stack.pop()
 
-    def most(self, nets: list[int]) -> int:
-        return max((self.levels[cell] for cell in self.before(nets)), default=0)
+    def end(self, nets: list[int]) -> tuple[int, int | None]:
+        """The levels of the longest path to one of some nets, and its last cell."""
+        cell = max(self.before(nets), key=self.levels.__getitem__, default=None)
+        return (0 if cell is None else self.levels[cell]), cell
 
-    def deepest(self) -> tuple[int, list[str]]:
-        """LUT levels of the longest path, and its cells from start to end."""
-        cell = max(self.levels, key=self.levels.__getitem__, default=None)
-        levels = 0 if cell is None else self.levels[cell]
+    def path(self, cell: int | None) -> list[str]:
+        """The cells of the longest path that ends with `cell`, from start to end."""
         path = []
         while cell is not None:
             primitive, place, *_ = self.cells[cell]
             path.append(f"{primitive.kind} {self.places[place][0]}{primitive.name}")
             cell = self.previous[cell]
-        return levels, path[::-1]
+        return path[::-1]
 
-    def ends(self) -> Iterator[tuple[str, str, int]]:
-        """Every register, memory and output port with its clock and the levels of the longest path
-        that ends there.
+    def deepest(self) -> tuple[int, list[str]]:
+        """LUT levels of the longest path, and its cells from start to end."""
+        cell = max(self.levels, key=self.levels.__getitem__, default=None)
+        return (0 if cell is None else self.levels[cell]), self.path(cell)
+
+    def ends(self) -> Iterator[tuple[str, str, int, int | None]]:
+        """Every register, memory and output port with its clock, the levels of the longest path
+        that ends there, and that path's last cell.
 
         A clock is named by the top's input port that it comes from; a port's clock is "". An end
         with two clocks is listed once for each.
@@ -205,12 +210,12 @@ class Paths:
         }
         for port, is_input, bits in top.ports:
             if not is_input:
-                yield port, "", self.most([nets[bit] for bit in bits if bit in nets])
+                yield port, "", *self.end([nets[bit] for bit in bits if bit in nets])
         for primitive, place, _, ends, clocks in self.cells:
             prefix, module, _ = self.places[place]
             held = next((module.names[bit] for bit in primitive.driven if bit in module.names), primitive.name)
             for clock in {self.source(net) for net in clocks} or {-1}:
-                yield prefix + held, inputs.get(clock, ""), self.most(ends)
+                yield prefix + held, inputs.get(clock, ""), *self.end(ends)
 
     def source(self, net: int) -> int:
         """Where a clock comes from: the net before its buffers."""
@@ -222,15 +227,15 @@ class Paths:
     def by_clock(self) -> dict[str, int]:
         """Of each clock the levels of its longest path."""
         found: dict[str, int] = {}
-        for _, clock, depth in self.ends():
+        for _, clock, depth, _ in self.ends():
             found[clock] = max(depth, found.get(clock, 0))
         return found
 
-    def deep_ends(self, most: Callable[[str], int]) -> dict[str, int]:
-        """Of the ends those of paths of more levels than `most` of their clock, the deepest first,
-        and the most of each."""
-        found: dict[str, int] = {}
-        for name, clock, depth in self.ends():
-            if depth > most(clock):
-                found[name] = max(depth, found.get(name, 0))
-        return dict(sorted(found.items(), key=lambda end: -end[1]))
+    def deep_ends(self, most: Callable[[str], int]) -> dict[str, dict]:
+        """Of the ends those of paths of more levels than `most` of their clock, the deepest first:
+        the most levels of each, and the cells of that path from start to end."""
+        found: dict[str, dict] = {}
+        for name, clock, depth, cell in self.ends():
+            if depth > max(most(clock), found.get(name, {"levels": 0})["levels"]):
+                found[name] = {"levels": depth, "path": self.path(cell)}
+        return dict(sorted(found.items(), key=lambda end: -end[1]["levels"]))

@@ -180,8 +180,8 @@ def main(
 ) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
 
-    The report has every module's area with its submodules, the deepest path, and the ends of paths
-    beyond --max-depth and --clock.
+    The report has every module's area with its submodules, the deepest path, and the paths beyond
+    --max-depth and --clock by their ends.
     """
     limits = [_limit(text) for text in of_clocks]
 
