@@ -53,6 +53,9 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
 
     /** Of each lane: [[LanePorts.room]]. */
     val room = Input(Vec(lanes, Vec(2, Bool())))
+
+    /** Lanes that have failed: a packet that has begun to enter one goes on, ready or not. */
+    val failed = Input(UInt(lanes.W))
     val bypass = PacketStream(new LinkMeta)
     val order = Valid(new OrderEntry(lanes))
     val drop = Valid(new DropEvent)
@@ -78,7 +81,7 @@ class Dispatcher(lanes: Int, jobs: Int = 8) extends Module {
   private val target = Reg(UInt((lanes + 1).W))
   private val stageFast = Reg(Bool())
 
-  private val readies = io.bypass.ready ## VecInit(io.lane.map(_.ready)).asUInt
+  private val readies = io.bypass.ready ## (VecInit(io.lane.map(_.ready)).asUInt | io.failed)
   private val targetReady = (readies & target).orR
   private val shut = io.blocked || io.closed
   private val withdraw = shut && stageValid && stageFirst

@@ -59,6 +59,9 @@ class LaneFarm(
   private val merge = Module(new Merge(lanes))
   private val order = Module(new OrderArbiter(lanes, LaneFarm.packets(config, lanes)))
   private val tests = test.map(parameters => Module(new SelfTest(config, lanes, parameters)))
+  private val failed = tests.fold(0.U(lanes.W))(tests => VecInit(tests.io.order.map(_.failed)).asUInt)
+  dispatcher.io.failed := failed
+  order.io.failed := failed
   for (index <- 0 until lanes) {
     val made = lane(config)
     val ports = tests.fold(made) { tests =>

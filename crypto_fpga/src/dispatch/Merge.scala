@@ -22,8 +22,8 @@ class MergeEvent extends Bundle {
  *
  * Only a packet of a lane whose verdict is `ok`, or one of the bypass, goes on; `meta.bypass` is
  * set here by where the bytes came from, whatever the packet says. Any other verdict ends here. One
- * `event` a packet, in order, with its first beat. While `hold` (a register of the event's user) is
- * high no packet begins.
+ * `event` a packet, in order, a register: a cycle after its first beat, as the beat on `out`. While
+ * `hold` (a register of the event's user) is high no packet begins.
  *
  * A beat a cycle, a packet every 2 cycles. Latency 1 cycle. Stalls while the packet that is next in
  * order is not there.
@@ -71,11 +71,13 @@ class Merge(lanes: Int) extends Module {
   when(fire) { first := last }
   justBegun := fire && first
 
-  io.event.valid := fire && first
-  io.event.bits.verdict := verdict
-  io.event.bits.bypass := isBypass
-  io.event.bits.epoch := io.order.bits.epoch
-  io.event.bits.meta := slice.io.in.bits.meta
+  private val event = Wire(new MergeEvent)
+  event.verdict := verdict
+  event.bypass := isBypass
+  event.epoch := io.order.bits.epoch
+  event.meta := slice.io.in.bits.meta
+  io.event.valid := RegNext(fire && first, false.B)
+  io.event.bits := RegNext(event)
 
   assert(!io.order.valid || PopCount(target) === 1.U, "an order entry names one way")
   assert(!(fire && !good) || (first && last), "a packet with a bad verdict is one beat, and nothing of it leaves")

@@ -37,6 +37,9 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new OrderEntry(lanes)))
     val offer = Input(Vec(lanes, Vec(2, Bool())))
+
+    /** Lanes that have failed: nothing waits for what they offer. */
+    val failed = Input(UInt(lanes.W))
     val grant = Output(Vec(lanes, Vec(2, Bool())))
     val out = Decoupled(new OrderEntry(lanes))
   })
@@ -50,7 +53,7 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
   }
 
   private val finished = heads.zipWithIndex.map { case (head, kind) =>
-    val offers = true.B ## VecInit(io.offer.map(_(kind))).asUInt
+    val offers = true.B ## (VecInit(io.offer.map(_(kind))).asUInt | io.failed)
     head.valid && (head.bits.target & offers).orR
   }
   private val fastNext = RegInit(false.B)

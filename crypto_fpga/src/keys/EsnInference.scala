@@ -48,12 +48,16 @@ class EsnInference(saBits: Int) extends Module {
     val request = Flipped(Valid(new EsnRequest(saBits)))
     val sequence = Valid(UInt(64.W))
     val update = Flipped(Decoupled(new EsnUpdate(saBits)))
+
+    /** There is room for two updates. */
+    val ample = Output(Bool())
     val restart = Flipped(Valid(UInt(saBits.W)))
   })
 
   private val highest = SyncReadMem(1 << saBits, UInt(64.W))
-  private val updates = Module(new Queue(new EsnUpdate(saBits), 4, hasFlush = true))
+  private val updates = Module(new Queue(new EsnUpdate(saBits), EsnInference.updates, hasFlush = true))
   updates.io.enq <> io.update
+  io.ample := updates.io.count <= (EsnInference.updates - 2).U
   updates.io.flush.get := io.restart.valid
 
   // The read port serves requests first; updates take it two cycles apart at the closest.
@@ -123,6 +127,9 @@ object EsnInference {
 
   /** Cycles from a request to its sequence number. */
   val latency = 4
+
+  /** Updates that wait at most. */
+  private val updates = 4
 
   /** RFC 4303 3.4.3: a window of 64 is the preferred default, and the smallest this box has. */
   val minimumWindow = 64

@@ -209,7 +209,8 @@ class Lane(config: LaneConfig) extends Module {
 
     // The bits of each slot.
     def bit(valid: Bool, slot: UInt): UInt = Mux(valid, UIntToOH(slot, slots), 0.U(slots.W))
-    val begins = bit(begin.valid, begin.bits.slot)
+    // A cycle late, for `begin` ends a long path; the packet's other facts are later still.
+    val begins = bit(RegNext(begin.valid, false.B), RegNext(begin.bits.slot))
     val leaves = bit(outlet.io.taken, outSlot)
     val arrives = bit(arrived.valid, inSlot)
     val ends =

@@ -22,8 +22,8 @@ class AnswerFacts extends Bundle {
  * out as one empty beat with the verdict `badIcv`.
  *
  * The beat stands still at the lane's exit, so its words are compared one after the other: `select`
- * names one, and `word` has it two cycles later. `done` pulses once the last beat has been taken;
- * `wrong` is valid then. `late` instead if that takes `hangCycles`.
+ * names one, and `word` has it three cycles later. `done`, a register, pulses once the last beat
+ * has been taken; `wrong` is valid then. `late` instead, a register, if that takes `hangCycles`.
  */
 private[selftest] class AnswerCheck(config: LaneConfig, layout: AnswerLayout, hangCycles: Int) extends Module {
   val io = IO(new Bundle {
@@ -65,12 +65,12 @@ private[selftest] class AnswerCheck(config: LaneConfig, layout: AnswerLayout, ha
   io.grant(0) := granting && !fast
   io.grant(1) := granting && fast
 
-  // The words: selected, two cycles later here, as the memory's is.
+  // The words: selected, three cycles later here, as the memory's is.
   private val comparing = state === State.words && step < AnswerLayout.beatWords.U
   private val expected = Mux(item.forged, 0.U, io.data)
-  private val differs = RegNext(RegNext(comparing, false.B), false.B) && io.word =/= expected
+  private val differs = ShiftRegister(comparing, 3, false.B, true.B) && io.word =/= expected
   io.select := step(log2Ceil(AnswerLayout.beatWords) - 1, 0)
-  io.address := RegNext(address)
+  io.address := ShiftRegister(address, 2)
 
   private val bytes = RegNext(layout.answerBytes(item.index))
   private val rest = (bytes - PacketStream.dataBytes.U)(6, 0)
@@ -84,6 +84,7 @@ private[selftest] class AnswerCheck(config: LaneConfig, layout: AnswerLayout, ha
   private val last = RegNext(facts.last)
   private val ended = Reg(Bool())
 
+  private val ending = state === State.taken && step === 4.U
   when(differs) { wrong := true.B }
   when(state =/= State.idle) { waited := waited + 1.U }
   switch(state) {
@@ -100,21 +101,22 @@ private[selftest] class AnswerCheck(config: LaneConfig, layout: AnswerLayout, ha
     is(State.judge) {
       when(!fits) { wrong := true.B }
       ended := last
+      step := 0.U
       state := State.taken
     }
-    // The lane shows its next beat two cycles after the one that is taken, at the soonest.
+    // What the lane shows behind the beat that is taken is here four cycles after `take`.
     is(State.taken) {
       step := step + 1.U
-      when(step === (AnswerLayout.beatWords + 7).U) {
+      when(ending) {
         second := true.B
         state := Mux(ended, State.idle, State.beat)
       }
     }
   }
   io.take := state === State.judge
-  io.done := state === State.taken && step === (AnswerLayout.beatWords + 7).U && ended
+  io.done := RegNext(ending && ended, false.B)
   io.wrong := wrong
-  io.late := state =/= State.idle && waited(log2Ceil(hangCycles))
+  io.late := RegNext(state =/= State.idle && waited(log2Ceil(hangCycles)), false.B)
   when(io.late || !io.active) { state := State.idle }
 
   when(io.start.valid) {

@@ -25,7 +25,7 @@ class LaneView extends Bundle {
   val word = UInt(64.W)
 }
 
-/** What becomes of a lane. */
+/** What becomes of a lane, all registers. */
 class LaneOrder extends Bundle {
 
   /** No packet of the traffic may begin to enter it. */
@@ -46,8 +46,9 @@ class LaneOrder extends Bundle {
  *
  * While the lane works and is not under test, its ports pass unchanged. Of a failed lane, each
  * packet that was sent there comes out as one empty beat with the verdict `laneFailed`, so that
- * nothing waits for it. An output that has begun is not cut off: a lane that stops in the middle of
- * one holds up its path.
+ * nothing waits for it. The traffic takes a failed lane's `in` for ready, and its packets for
+ * offered: these begin long paths. An output that has begun is not cut off: a lane that stops in
+ * the middle of one holds up its path.
  *
  * A lane hangs if it holds a beat, or a packet and offers none, for `hangCycles`. What stalls
  * behind the lane does not count.
@@ -71,11 +72,11 @@ private[crypto] class LaneGuard(hangCycles: Int) extends Module {
   lane.zeroize := traffic.zeroize
   lane.in.valid := traffic.in.valid && !order.failed
   lane.in.bits := traffic.in.bits
-  traffic.in.ready := lane.in.ready || order.failed
+  traffic.in.ready := lane.in.ready
   traffic.busy := lane.busy
   for (kind <- 0 to 1) {
     traffic.room(kind) := lane.room(kind) && !order.away
-    traffic.offer(kind) := lane.offer(kind) || order.failed
+    traffic.offer(kind) := lane.offer(kind)
     lane.grant(kind) := Mux(order.tested, order.grant(kind), traffic.grant(kind) && !order.failed)
   }
 
@@ -92,9 +93,10 @@ private[crypto] class LaneGuard(hangCycles: Int) extends Module {
 
   // Packets of the traffic that were sent here and for which nothing has come out.
   private val begun = RegInit(false.B)
-  when(traffic.in.fire) { begun := !traffic.in.bits.last }
+  private val enters = traffic.in.valid && (lane.in.ready || order.failed)
+  when(enters) { begun := !traffic.in.bits.last }
   private val owed = RegInit(0.U(LaneGuard.owedBits.W))
-  owed := owed + (traffic.in.fire && !begun && !order.tested) - (traffic.out.fire && traffic.out.bits.last)
+  owed := owed + (enters && !begun && !order.tested) - (traffic.out.fire && traffic.out.bits.last)
 
   private val stuck = (lane.in.valid && !lane.in.ready) ||
     (lane.busy && !lane.offer.reduce(_ || _) && !lane.out.valid)

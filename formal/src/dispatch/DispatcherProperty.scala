@@ -30,6 +30,7 @@ class DispatcherProperty
   dut.io.job.bits := job.bits
   dut.io.blocked := blocked
   dut.io.closed := any(Bool())
+  dut.io.failed := any(UInt(lanes.W))
   // A packet of the self-test enters a lane as one of the route `lane` does.
   private val test = any(Valid(chiselTypeOf(dut.io.test.beat.bits)))
   private val testLane = any(UInt(lanes.W))

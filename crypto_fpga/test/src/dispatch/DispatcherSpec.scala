@@ -17,6 +17,7 @@ class DispatcherSpec extends AnyFunSuite with CompiledOnce {
     dut.reset.poke(false)
     dut.io.blocked.poke(false)
     dut.io.closed.poke(false)
+    dut.io.failed.poke(0)
     dut.io.test.request.poke(false)
     dut.io.test.beat.valid.poke(false)
     dut.io.in.valid.poke(false)

@@ -24,6 +24,7 @@ class LaneSpec extends StreamMatrix {
     ends.out <> lane.io.out
 
     val order = Module(new OrderArbiter(1, LaneConfig(encrypt).slots))
+    order.io.failed := 0.U
     order.io.in.valid := ends.in.fire && !inside
     order.io.in.bits.target := 1.U
     order.io.in.bits.fast := fast

@@ -68,7 +68,9 @@ class AnswerCheckSpec extends AnyFunSuite with CompiledOnce {
 
       /** Whether the check says that these beats are wrong. */
       def wrong(index: Int, beats: Seq[Shown]): Boolean = {
-        var (select, shown) = (0, 0)
+        var shown = 0
+        // The words that were selected in the last two cycles, the older one first.
+        var selected = Seq(0, 0)
         def show(): Unit = if (shown < beats.size) {
           val beat = beats(shown)
           dut.io.facts.bytes.poke(beat.bytes)
@@ -84,8 +86,8 @@ class AnswerCheckSpec extends AnyFunSuite with CompiledOnce {
           val nextSelect = dut.io.select.peek().litValue.toInt
           dut.clock.step()
           dut.io.data.poke(layout.rows(address min (layout.rows.size - 1)))
-          dut.io.word.poke(if (shown < beats.size) beats(shown).words(select) else BigInt(0))
-          select = nextSelect
+          dut.io.word.poke(if (shown < beats.size) beats(shown).words(selected.head) else BigInt(0))
+          selected = Seq(selected.last, nextSelect)
           if (taken) shown += 1
           show()
         }
