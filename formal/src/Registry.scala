@@ -3,7 +3,7 @@ package sallyport.formal
 
 import sallyport.formal.cipher.{AesSboxProperty, Sm4SboxProperty}
 import sallyport.formal.crossing.SlrPipeProperty
-import sallyport.formal.dispatch.{DispatcherProperty, LanePickerProperty, MergeProperty, SecretQueueProperty}
+import sallyport.formal.dispatch._
 import sallyport.formal.harness.Property
 import sallyport.formal.keys._
 import sallyport.formal.queue._
@@ -45,6 +45,7 @@ object Registry {
     Entry("first-match")(new FirstMatchProperty),
     Entry("lane-picker")(new LanePickerProperty),
     Entry("secret-queue")(new SecretQueueProperty),
+    Entry("order-arbiter")(new OrderArbiterProperty),
     Entry("merge")(new MergeProperty),
     Entry("dispatcher")(new DispatcherProperty),
     Entry("packet-arbiter")(new PacketArbiterProperty),

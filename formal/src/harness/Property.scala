@@ -41,9 +41,10 @@ abstract class Property(val claim: Claim) extends Module {
    * A register inside the module, by its name in flattened Verilog: `dut.count`, or
    * `dut.memory.Memory[3]` for a row of a memory.
    */
-  protected def spy(path: String, width: Int): UInt = noPrefix {
+  protected def spy(path: String, width: Int): UInt = {
     spied += path
-    IO(Input(UInt(width.W))).suggestName(s"spy_${spied.length - 1}")
+    // A wire: a name inside another `val` would become the port's.
+    WireDefault(UInt(width.W), noPrefix(IO(Input(UInt(width.W))).suggestName(s"spy_${spied.length - 1}")))
   }
   protected def spy(path: String): Bool = spy(path, 1).asBool
 
