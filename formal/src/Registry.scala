@@ -51,6 +51,7 @@ object Registry {
     Entry("packet-arbiter")(new PacketArbiterProperty),
     Entry("table-mux")(new TableMuxProperty),
     Entry("esn")(new EsnProperty),
+    Entry("number-raise")(new NumberRaiseProperty),
     Entry("voted-register")(new VotedRegisterProperty)
   )
 }

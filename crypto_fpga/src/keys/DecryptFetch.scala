@@ -58,10 +58,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
     val dropped = Flipped(Valid(Bool()))
     val verified = Flipped(Valid(new EsnVerified(saBits)))
 
-    /**
-     * In the cycle after it was high no packet may be verified. It is in time, for they are two
-     * cycles apart.
-     */
+    /** While it is high no packet may begin to leave the lanes: [[NumberRaise]]. */
     val hold = Output(Bool())
   })
 
@@ -134,21 +131,19 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   // A cycle late: a row that is written ends a long path, and no packet that meets it is here
   // so soon.
   inference.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
-  // Software's word waits until `hold` keeps the lanes' away, for these cannot wait: neither the
-  // one on its way here while `hold` rises, nor the one that `hold` has just let go.
-  private val room = inference.io.update.ready
-  private val waits = numbers.io.memory.valid && !numbers.io.clearing
-  private val hold = RegNext(!inference.io.ample || waits, false.B)
-  private val held = hold && RegNext(hold, false.B)
-  private val raise = waits && held
-  io.hold := hold
-  inference.io.update.valid := raise || io.verified.valid && io.verified.bits.epoch === epoch
-  inference.io.update.bits.sa := Mux(raise, numbers.io.index, io.verified.bits.sa)
-  inference.io.update.bits.sequence := Mux(raise, numbers.io.memory.bits.row, io.verified.bits.sequence)
-  assert(!io.verified.valid || (room && !raise), "a verified number found no room")
+  private val raise = Module(new NumberRaise(saBits))
+  raise.io.verified.valid := io.verified.valid && io.verified.bits.epoch === epoch
+  raise.io.verified.bits.sa := io.verified.bits.sa
+  raise.io.verified.bits.sequence := io.verified.bits.sequence
+  raise.io.software.valid := numbers.io.memory.valid && !numbers.io.clearing
+  raise.io.software.bits.sa := numbers.io.index
+  raise.io.software.bits.sequence := numbers.io.memory.bits.row
+  raise.io.ample := inference.io.ample
+  io.hold := raise.io.hold
+  inference.io.update <> raise.io.update
   numbers.io.table <> io.numbers
   numbers.io.clear := io.clear
-  numbers.io.memory.ready := (room && held) || numbers.io.clearing
+  numbers.io.memory.ready := raise.io.software.ready || numbers.io.clearing
   numbers.io.data := 0.U
 
   // Rows run through in step with the inference and leave zeros behind. A packet that goes past the
