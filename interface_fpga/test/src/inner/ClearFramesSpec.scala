@@ -2,15 +2,12 @@
 package sallyport.iface.inner
 
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.simulation.CompiledOnce
-import sallyport.iface.chip.InterfaceConfig
 
 /**
  * Whole frames that a bump in the wire passes in clear, and those that a captured outer chip
  * might.
  */
-class ClearFramesSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
+class ClearFramesSpec extends AnyFunSuite with InnerPathsModel {
 
   private def number(value: Int): Seq[Byte] = Seq((value >> 8).toByte, value.toByte)
   private val macs: Seq[Byte] = bytes("02000000000102000000000b")
@@ -38,8 +35,7 @@ class ClearFramesSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private val udp = "0007000800080000"
 
   test("a frame in clear goes on by an inbound rule, or finds neighbours; the frame's own type and tags decide") {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       def sends(packet: LinkPacket, counter: String): Unit = {
         val before = bench.counters()

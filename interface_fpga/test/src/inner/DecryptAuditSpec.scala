@@ -5,12 +5,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.InnerRegs.{AuditControl, AuditEvent => Fields}
 import sallyport.common.registers.map.{AuditReason, CommonRegs, FlowRow, InnerRegs, RegisterDesc, Upper}
-import sallyport.common.simulation.CompiledOnce
-import sallyport.iface.chip.InterfaceConfig
 
 /** What a log of dropped packets is made of (RFC 4303 3.4.3, RFC 4301 5.2 step 4). */
-class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
+class DecryptAuditSpec extends AnyFunSuite with InnerPathsModel {
 
   private case class Event(sa: Int, reason: Int, sequence: BigInt)
   private def of(value: BigInt, sequence: BigInt): Event =
@@ -32,8 +29,7 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   test(
     "an event for each packet dropped for its number or its selectors, none for what goes on, is bypassed or dropped for more"
   ) {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       def oldest: BigInt = bench.bus.read(InnerRegs.auditEvent)
 
@@ -125,8 +121,7 @@ class DecryptAuditSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("an event has the cycle of its packet, and one of wrong selectors what was in the packet") {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       def read(low: RegisterDesc, high: RegisterDesc): BigInt = bench.bus.read(high) << 32 | bench.bus.read(low)
       def now: BigInt = read(CommonRegs.cyclesLo, CommonRegs.cyclesHi)

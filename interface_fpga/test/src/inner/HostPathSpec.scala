@@ -4,13 +4,10 @@ package sallyport.iface.inner
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{HostRow, InnerRegs, InnerTables}
 import sallyport.common.registers.map.InnerRegs.{HostControl, HostEvent}
-import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.CuckooHash
-import sallyport.iface.chip.InterfaceConfig
 
 /** Packets to hosts straight behind the red port, decrypted and in clear (RFC 1812 5.2.4.3). */
-class HostPathSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, hostBits = 5, chip = InterfaceConfig(receiveBeats = 256))
+class HostPathSpec extends AnyFunSuite with InnerPathsModel {
 
   private def key(address: String): BigInt =
     HostRow.addr.put(InnerSetup.address(address)) | HostRow.version.put(InnerSetup.version(address))
@@ -42,8 +39,7 @@ class HostPathSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("the Ethernet address is that of the packet's own destination, and one without is dropped and named") {
-    simulate(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       // scapy's packets in IPv4 and IPv6, decrypted and in clear, under row 0 or 7.
       val sent = decrypts.filter(row => row.frame.nonEmpty && row.packet.sequence < 5000)
@@ -99,8 +95,7 @@ class HostPathSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   private def to4(address: String): (Int, BigInt) = InnerSetup.version(address) -> InnerSetup.address(address)
 
   test("packets to hosts leave as fast as all others, and a dropped one costs nothing") {
-    simulate(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       val good = decrypts.find(row => row.counter == "tx_frames" && row.packet.sa == 6).get.packet
       val short = good.copy(bytes = good.bytes.take(48))

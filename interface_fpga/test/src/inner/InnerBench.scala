@@ -7,7 +7,6 @@ import chisel3.util._
 import sallyport.common.link.{Link, LinkChannel, LinkMeta, LinkParams}
 import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerCounters}
 import sallyport.common.registers.{AxiLite, AxiLiteDriver}
-import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
 import sallyport.common.stream.{MacBeat, NoMeta, Packet, PacketStream}
 import sallyport.iface.cpu.PuntedFrame
 
@@ -43,27 +42,6 @@ class InnerPorts extends Bundle {
 /** A module to drive with [[InnerBench]]. */
 abstract class InnerHarness extends Module {
   val io = IO(new InnerPorts)
-}
-
-/** [[InnerPaths]] alone, on a link that loses nothing. */
-class InnerPathsHarness(
-    config: InnerConfig,
-    replay: Int => AntiReplay = new AntiReplay(_),
-    flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
-    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
-) extends InnerHarness {
-  private val paths = Module(new InnerPaths(config, replay, flowTable, ruleTable))
-  paths.io.macRx := io.macRx
-  io.macTx <> paths.io.macTx
-  io.punt <> paths.io.punt
-  paths.io.inject <> io.inject
-  paths.io.axil <> io.axil
-  io.toLink <> paths.io.toLink
-  paths.io.fromLink <> io.fromLink
-  paths.io.linkUp := io.linkUp
-  paths.io.linkLost := 0.U
-  paths.io.linkResync := false.B
-  io.ready := paths.io.ready
 }
 
 /**

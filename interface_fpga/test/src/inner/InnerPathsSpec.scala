@@ -12,21 +12,17 @@ import sallyport.common.registers.map.{
   RuleRow,
   SelectorRow
 }
-import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
-import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.reassembly.ChipFragments
 
 /**
  * Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, their expected outcomes and
  * the counters that must count them.
  */
-class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
+class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
 
   test("encrypt path: every frame becomes what scapy says, under its own counter") {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (dut, bench) =>
       bench.start(setup = false)
       val none = bench.counters()
       assert(none.values.forall(_ == 0))
@@ -116,8 +112,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("encrypt path: a policy's packets go to the SA of their DSCP, and to the CPU where there is none") {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       // Packets of three rules and of a flow, whose SAs become blocks: the first there is, the
       // last, and in the end those beyond.
@@ -173,8 +168,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("encrypt path: what scapy cut becomes what it was whole, in any order; what is wrong with it has its counter") {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       def send(frames: Seq[Seq[Byte]]): Seq[LinkPacket] = {
         bench.toLink.clear()
@@ -231,8 +225,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("decrypt path: every packet becomes what scapy says, under its own counter") {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (dut, bench) =>
       bench.start()
       var before = bench.counters()
       for (row <- decrypts) bench.fromLink(row.packet)
@@ -315,8 +308,7 @@ class InnerPathsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("rates: 64 B frames every second cycle, 65 to 69 B frames and one SA alone as well") {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       def frame(destination: String, length: Int): Seq[Byte] = {
         // Any row of the table with the right policy and the shortest frame, made longer behind its

@@ -4,19 +4,15 @@ package sallyport.iface.inner
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.InnerRegs
 import sallyport.common.registers.map.InnerRegs.{PeerControl, PeerEvent}
-import sallyport.common.simulation.CompiledOnce
-import sallyport.iface.chip.InterfaceConfig
 
 /**
  * A peer that has moved is an event once its packet is known to be authentic (RFC 7296 2.23), and
  * for no other.
  */
-class PeerEventsSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
+class PeerEventsSpec extends AnyFunSuite with InnerPathsModel {
 
   test("an event for each packet that says so and is neither copied nor too old, whatever else becomes of it") {
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (_, bench) =>
       bench.start()
       def oldest: BigInt = bench.bus.read(InnerRegs.peerEvent)
 

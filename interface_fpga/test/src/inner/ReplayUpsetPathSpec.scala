@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.memory.{CodedMemory, ParityMemory}
 import sallyport.common.registers.map.{AuditReason, InnerRegs}
-import sallyport.common.simulation.CompiledOnce
-import sallyport.iface.chip.InterfaceConfig
 
-class ReplayUpsetPathSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
-
-  /** `bits` of row 5 are wrong whenever the memory is read, and 3 of row 7. */
-  private def worn(word: UInt, read: UInt, bits: Int): UInt =
-    word ^ RegNext(Mux(read === 5.U, bits.U, Mux(read === 7.U, 3.U, 0.U)))
-
-  /** The rows of SAs 5 and 7 are rows 5 and 7 ([[InnerSetup]]). */
-  private def windows(rowBits: Int): AntiReplay = new AntiReplay(
-    rowBits,
-    (rows, bits) =>
-      new CodedMemory(rows, bits) {
-        override protected def answered(word: UInt): UInt = worn(word, this.io.read.bits, 1)
-      },
-    (rows, bits) =>
-      new ParityMemory(rows, bits, ReplayRing.groupBits) {
-        override protected def answered(word: UInt): UInt = worn(word, this.io.read.bits, 1)
-      }
-  )
-
+class ReplayUpsetPathSpec extends AnyFunSuite with InnerPathsModel {
   test(
     "flipped bits are counted by name; a lost highest number drops its SA's packets, with an event, and no other's"
   ) {
-    simulate(new InnerPathsHarness(config, windows)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (dut, bench) =>
+      // The rows of SAs 5 and 7 are rows 5 and 7 ([[InnerSetup]]).
+      dut.wornWindows.poke(true)
       bench.start()
       val good = decrypts.find(d => d.counter == "tx_frames" && d.packet.sa == 5).get.packet
       def audit: BigInt = bench.bus.read(InnerRegs.auditEvent)

@@ -1,41 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.FlowRow
-import sallyport.common.simulation.CompiledOnce
-import sallyport.common.table.{CuckooHash, FlippedCuckooTable, FlippedTernaryTable}
-import sallyport.iface.chip.InterfaceConfig
+import sallyport.common.table.{CuckooHash, FlippedTernaryTable}
 
-/** [[InnerPathsHarness]] whose flow rows, and results of rules, have flipped bits. */
-private class FlippedSpdHarness(config: InnerConfig) extends InnerHarness {
-  val flowFlips = IO(FlippedCuckooTable.flips(FlowRow.bits))
-  val ruleFlips = IO(Input(UInt(FlippedTernaryTable.resultBits.W)))
-  private val paths = Module(
-    new InnerPathsHarness(
-      config,
-      flowTable = FlippedCuckooTable.table(flowFlips),
-      ruleTable = FlippedTernaryTable.results(ruleFlips)
-    )
-  )
-  io <> paths.io
-}
-
-class SpdUpsetSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
-
-  private def started(dut: FlippedSpdHarness): InnerBench = {
-    dut.flowFlips.foreach(_.poke(0))
-    dut.ruleFlips.poke(0)
-    val bench = new InnerBench(dut, config)
-    bench.start()
-    bench
-  }
-
+class SpdUpsetSpec extends AnyFunSuite with InnerPathsModel {
   test("a flipped bit of a flow lets no packet out in clear or under another SA: it is dropped by name") {
-    simulateShared(config)(new FlippedSpdHarness(config)) { dut =>
-      val bench = started(dut)
+    simulatePaths { (dut, bench) =>
+      bench.start()
       // A flow to SA 703, in way 0, whose packets would leave in clear by a rule behind it; and a
       // packet of that rule that has no flow.
       val flow = encrypts.find(_.expected.exists(_.sa == 703)).get
@@ -80,8 +53,8 @@ class SpdUpsetSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
   }
 
   test("a flipped bit of a rule lets no packet out or in: it is dropped by name") {
-    simulateShared(config)(new FlippedSpdHarness(config)) { dut =>
-      val bench = started(dut)
+    simulatePaths { (dut, bench) =>
+      bench.start()
       val outbound = Seq(true, false).map(clear => encrypts.find(_.expected.map(_.bypass) == Seq(clear)).get)
       // Of an SA of several selector sets, in clear, and of an SA with one set, which asks no rule.
       def inbound(of: LinkPacket => Boolean): Decrypt =

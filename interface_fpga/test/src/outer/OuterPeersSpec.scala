@@ -4,7 +4,7 @@ package sallyport.iface.outer
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.link.PeerTag
 import sallyport.common.registers.map.{OuterRegs, OuterTables}
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, LongForm}
 import sallyport.common.table.CuckooHash
 import sallyport.iface.chip.InterfaceConfig
 
@@ -12,7 +12,7 @@ import sallyport.iface.chip.InterfaceConfig
  * ESP in UDP from elsewhere than its SA's row expects (RFC 3948), from the port to the link and to
  * software.
  */
-class OuterPeersSpec extends AnyFunSuite with CompiledOnce {
+class OuterPeersSpec extends AnyFunSuite with CompiledOnce with LongForm {
   private val config =
     OuterConfig(saBits = 10, sadBits = 10, chip = InterfaceConfig(receiveBeats = 256, linkBeats = 256))
 

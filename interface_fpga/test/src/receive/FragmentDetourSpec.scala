@@ -14,14 +14,23 @@ import sallyport.iface.reassembly.{ChipFragments, ReassemblyConfig, ScapyCuts}
 import scala.io.Source
 import scala.util.Random
 
-/** A [[FragmentDetour]] between source and sink; events: stalls, datagrams, cycles with drops. */
+/**
+ * A [[FragmentDetour]] between source and sink; events: stalls, datagrams, cycles with drops. The
+ * setting is one of those below.
+ */
 private object DetourHarness {
-  def connect(bump: Boolean, own: Option[BigInt])(ends: StreamEnds[RxMeta, WholeMeta]): Unit = {
+  val router = 0
+  val bump = 1
+
+  /** A router that has the address [[OuterFrames.localIpv6]]. */
+  val end = 2
+
+  def connect(ends: StreamEnds[RxMeta, WholeMeta]): Unit = {
     val dut = Module(new FragmentDetour(ReassemblyConfig.small))
-    dut.io.bump := bump.B
-    dut.io.own.valid := own.nonEmpty.B
+    dut.io.bump := ends.setting === bump.U
+    dut.io.own.valid := ends.setting === end.U
     dut.io.own.bits.v4 := 1.U
-    dut.io.own.bits.v6 := own.getOrElse(BigInt(0)).U
+    dut.io.own.bits.v6 := OuterFrames.localIpv6.U
     dut.io.macFilter := false.B
     dut.io.portMac := 0.U
     dut.io.sources := 0.U.asTypeOf(dut.io.sources)
@@ -38,8 +47,7 @@ private object DetourHarness {
   }
 }
 
-private class DetourHarness(bump: Boolean = false, own: Option[BigInt] = None)
-    extends StreamHarness(new RxMeta, new WholeMeta, 4096)(DetourHarness.connect(bump, own))
+private class DetourHarness extends StreamHarness(new RxMeta, new WholeMeta, 4096)(DetourHarness.connect)
 
 /**
  * Judged by scapy: the frames that its dissector was asked about, and the datagrams that
@@ -49,7 +57,7 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
   private def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
   private def packet(bytes: Seq[Byte]): Packet = Packet(bytes, bytes.length)
 
-  private class Bench(dut: DetourHarness) extends PeekPokeAPI {
+  private class Bench(dut: DetourHarness, setting: Int = DetourHarness.router) extends PeekPokeAPI {
     val stream = new StreamBench(dut)
 
     /** After reset, with the tables set up. */
@@ -72,7 +80,7 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
     /** Frames without a notice, and those with one. */
     def judged(frames: Seq[Seq[Byte]], idle: Int, pressure: Int): (Seq[Seq[Byte]], Seq[Seq[Byte]]) = {
       stream.load(frames.map(packet))
-      stream.run(idle, pressure, 1)
+      stream.run(idle, pressure, 1, setting = setting)
       val got = stream.received
       assert(got.forall(p => p.meta >> 1 == p.bytes.length), "lengths")
       val (noticed, plain) = got.partition(_.meta.testBit(0))
@@ -137,12 +145,17 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
   test("fragments of one link and of multicast are put together in a bump in the wire, and pass apart elsewhere") {
     val cuts = ChipFragments.of("link")
     assert(cuts.size >= 2 && cuts.forall(_.fragments.size > 1))
-    for (bump <- Seq(true, false)) simulate(new DetourHarness(bump)) { dut =>
-      val bench = new Bench(dut)
-      bench.reset()
-      for (cut <- cuts; order <- Seq(cut.fragments, cut.fragments.reverse))
-        assert(bench.play(order, Pace.Half, Pace.Always) == (if (bump) Seq(cut.whole) else order), s"${cut.name} $bump")
-      assert(bench.stream.events(2) == 0)
+    simulateShared(())(new DetourHarness) { dut =>
+      for (bump <- Seq(true, false)) {
+        val bench = new Bench(dut, if (bump) DetourHarness.bump else DetourHarness.router)
+        bench.reset()
+        for (cut <- cuts; order <- Seq(cut.fragments, cut.fragments.reverse))
+          assert(
+            bench.play(order, Pace.Half, Pace.Always) == (if (bump) Seq(cut.whole) else order),
+            s"${cut.name} $bump"
+          )
+        assert(bench.stream.events(2) == 0)
+      }
     }
   }
 
@@ -153,17 +166,17 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
     }
     assert(bad.size >= 3)
     val frames = Seq(bad.head, cut.fragments.head) ++ bad.tail ++ cut.fragments.tail
-    for (own <- Seq(Some(OuterFrames.localIpv6), None))
-      simulate(new DetourHarness(own = own)) { dut =>
-        val bench = new Bench(dut)
+    simulateShared(())(new DetourHarness) { dut =>
+      for (ours <- Seq(true, false)) {
+        val bench = new Bench(dut, if (ours) DetourHarness.end else DetourHarness.router)
         bench.reset()
         val (plain, noticed) = bench.judged(frames, Pace.Half, Pace.Half)
-        val ours = own.nonEmpty
-        assert(noticed == (if (ours) bad else Nil), own)
+        assert(noticed == (if (ours) bad else Nil), ours)
         // In transit, what would be too long kills its datagram.
-        assert(plain == (if (ours) Seq(cut.whole) else Nil), own)
-        assert((bench.stream.events(2) == 0) == ours, own)
+        assert(plain == (if (ours) Seq(cut.whole) else Nil), ours)
+        assert((bench.stream.events(2) == 0) == ours, ours)
       }
+    }
   }
 
   test("latency and rate of what passes by") {

@@ -3,30 +3,18 @@ package sallyport.iface.tfc
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Action, DummyRow, FlowRow, InnerRegs, InnerTables, RuleRow, SaUsageRow}
-import sallyport.common.simulation.CompiledOnce
-import sallyport.iface.chip.InterfaceConfig
-import sallyport.iface.inner.{
-  InnerBench,
-  InnerConfig,
-  InnerFrames,
-  InnerHarness,
-  InnerPathsHarness,
-  InnerSetup,
-  LinkPacket
-}
+import sallyport.iface.inner.{InnerBench, InnerHarness, InnerPathsModel, InnerSetup, LinkPacket}
 import sallyport.iface.usage.{Limits, Usage}
 
 /**
  * Traffic flow confidentiality on the inner chip (RFC 4303 2.6, 2.7), held against the frames that
  * tests/vectors/test_inner_frames.py had scapy make.
  */
-class InnerTfcSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
+class InnerTfcSpec extends AnyFunSuite with InnerPathsModel {
   private val turn = DummySchedule.entries
 
   private def run(body: (InnerHarness, InnerBench) => Unit): Unit =
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (dut, bench) =>
       bench.start()
       body(dut, bench)
     }

@@ -5,21 +5,17 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.EventQueue
 import sallyport.common.registers.map.InnerRegs.{LifetimeControl, LifetimeEvent}
 import sallyport.common.registers.map.{Action, InnerRegs, InnerTables, RuleRow, SaUsageRow}
-import sallyport.common.simulation.CompiledOnce
-import sallyport.iface.chip.InterfaceConfig
-import sallyport.iface.inner.{InnerBench, InnerConfig, InnerFrames, InnerHarness, InnerPathsHarness, InnerSetup}
+import sallyport.iface.inner.{InnerBench, InnerHarness, InnerPathsModel, InnerSetup}
 
 /**
  * Counts and lifetimes on the inner chip, held against the frames that
  * tests/vectors/test_inner_frames.py had scapy make.
  */
-class InnerUsageSpec extends AnyFunSuite with CompiledOnce with InnerFrames {
-  private val config = InnerConfig(saBits = 4, flowBits = 8, chip = InterfaceConfig(receiveBeats = 256))
+class InnerUsageSpec extends AnyFunSuite with InnerPathsModel {
   private val sas = 1 << config.saBits
 
   private def run(body: (InnerHarness, InnerBench) => Unit): Unit =
-    simulateShared(config)(new InnerPathsHarness(config)) { dut =>
-      val bench = new InnerBench(dut, config)
+    simulatePaths { (dut, bench) =>
       bench.start()
       body(dut, bench)
     }
