@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // numbersTimeout is how long the numbers of all SAs may take: some 10 MB of 64 Ki each way.
@@ -55,6 +56,9 @@ func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	if s.Side != SideA && s.Side != SideB {
 		return s, fmt.Errorf("%s says that its side is %q", c.other, s.Side)
 	}
+	for i, problem := range s.Problems {
+		s.Problems[i] = line(problem)
+	}
 	return s, nil
 }
 
@@ -94,9 +98,9 @@ func (c *Client) ask(ctx context.Context, method, path string, answer any) error
 	if response.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(body, 256))
 		if response.StatusCode == http.StatusConflict {
-			return errors.New(strings.TrimSpace(string(text)))
+			return errors.New(line(string(text)))
 		}
-		return fmt.Errorf("%s answers %s: it and this program are of different versions", c.other, response.Status)
+		return fmt.Errorf("%s answers %s: it and this program are of different versions", c.other, line(response.Status))
 	}
 	if answer == nil {
 		return nil
@@ -106,6 +110,18 @@ func (c *Client) ask(ctx context.Context, method, path string, answer any) error
 	}
 	_, _ = io.Copy(io.Discard, body) // so that the connection can be used again
 	return nil
+}
+
+// line makes one line of a text of the other box: without line ends, and without characters that a
+// terminal obeys.
+func line(text string) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(text, " "))
+	return strings.Join(strings.Fields(printable), " ")
 }
 
 // sentence says why a connection failed, in the words of a pair.

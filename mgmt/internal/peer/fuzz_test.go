@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // answers is what another box says, whatever it is asked.
@@ -27,7 +28,9 @@ func FuzzAnswer(f *testing.F) {
 	} {
 		f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n" + body))
 	}
+	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n" + `{"side":"b","problems":["a\u001b[2J\nb"]}`))
 	f.Add([]byte("HTTP/1.1 409 Conflict\r\nContent-Length: 3\r\n\r\nno\n"))
+	f.Add([]byte("HTTP/1.1 409 Conflict\r\n\r\none\ntwo \x1b[2J \xff\n"))
 	f.Add([]byte("HTTP/1.1 301 Moved\r\nLocation: http://192.0.2.1/\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		client := &Client{"other", http.Client{Transport: answers(text), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
@@ -37,9 +40,15 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("side %q", status.Side)
 		}
 		_, _, numbers := client.Numbers(ctx)
+		said := status.Problems
 		for _, err := range []error{err, numbers, client.Yield(ctx), client.Claim(ctx)} {
-			if err != nil && strings.Contains(err.Error(), "\n") {
-				t.Errorf("%q", err)
+			if err != nil {
+				said = append(said, err.Error())
+			}
+		}
+		for _, sentence := range said {
+			if strings.ContainsFunc(sentence, unicode.IsControl) {
+				t.Errorf("%q", sentence)
 			}
 		}
 	})
