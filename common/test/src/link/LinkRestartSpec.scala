@@ -63,7 +63,7 @@ class SlippingLink extends Module {
 class LinkRestartSpec extends AnyFunSuite with CompiledOnce {
   for (traffic <- Seq(false, true))
     test(s"a channel that has lost half a word is asked to begin anew, ${if (traffic) "with" else "without"} traffic") {
-      simulate(new SlippingLink) { dut =>
+      simulateShared(())(new SlippingLink) { dut =>
         def restarts: Seq[Int] = dut.io.restarts.map(_.peek().litValue.toInt)
         def delivered: Int = dut.io.delivered.peek().litValue.toInt
         dut.io.up.poke(true.B)

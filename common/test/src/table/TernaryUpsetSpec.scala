@@ -104,7 +104,8 @@ class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
     }
 
     test(s"$rows rules: a flipped valid bit changes no answer, and the table has it right again") {
-      simulate(new FlippedTernaryTable(params)) { table =>
+      if (rows > 32) LongForm.only()
+      simulateShared(params)(new FlippedTernaryTable(params)) { table =>
         val bench = new Bench(table)
         import bench._
         start()

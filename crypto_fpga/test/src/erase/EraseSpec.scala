@@ -82,7 +82,7 @@ class EraseSpec extends AnyFunSuite {
     run(
       Seq("verilator", "--cc", "--exe", "--build", "--quiet", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style") ++
         Seq("--top-module", "EraseHarness", "--Mdir", folder.resolve("obj").toString, "-o", program.toString) ++
-        Seq("--x-assign", "fast", "--x-initial", "fast", "--public-flat-rw", "--output-split", "5000") ++
+        Seq("--x-assign", "fast", "--x-initial", "fast", "--public-flat-rw", "--output-split", "100000") ++
         // Few cycles run, so the code is not optimised (CompiledOnce.brief).
         Seq("-CFLAGS", "-std=c++17", "-LDFLAGS", "-latomic", "-MAKEFLAGS", "OPT_FAST=-O0") ++ sources :+ player.toString
     )

@@ -46,7 +46,7 @@ class LaneModelSpec extends AnyFunSuite {
     run(
       Seq("verilator", "--cc", "--exe", "--build", "--quiet", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style") ++
         Seq("--top-module", "LanePairs", "--Mdir", folder.resolve("obj").toString, "-o", program.toString) ++
-        Seq("--x-assign", "fast", "--x-initial", "fast", "--assert", "--output-split", "5000") ++
+        Seq("--x-assign", "fast", "--x-initial", "fast", "--assert", "--output-split", "100000") ++
         Seq("-CFLAGS", s"-std=c++17 -march=native -iquote $engine", "-LDFLAGS", "-lcrypto -latomic") ++
         files(folder, ".sv") ++ files(engine.resolve("model"), ".cpp") :+
         up("crypto_fpga/test/cpp").resolve("lane_pairs.cpp").toString
