@@ -20,7 +20,7 @@ def test_trials_of_one_call_know_nothing_of_each_other(tmp_path: Path) -> None:
     rekeys, one box, other threads."""
     for number, arguments in enumerate(
         [
-            ("--test", "latency", "--latency-at", 100, "--share", 90, "--sas", 4, "--rekeys", 4, "--measure-us", 100),
+            ("--test", "latency", "--latency-at", 100, "--share", 90, "--sas", 4, "--rekeys", 4, "--measure-us", 60),
             ("--boxes", 1, "--sas", 16, "--load", 30),
         ]
     ):
