@@ -19,7 +19,19 @@ BATCH = TUNNEL.batch(src="198.18.0.0/16", dst="198.19.0.0/16") + PORTS
 # Clear packets of every source may come in, too.
 OPEN = TUNNEL.batch(src="198.18.0.0/16", dst="198.19.0.0/16", back="198.19.0.0/16") + PORTS
 OPEN += "xfrm policy add dst 198.18.0.0/16 proto udp dir in action allow priority 9\n"
+# Everything is protected, with and without groups.
+HOSTS = TUNNEL.batch() + PORTS
+TO_GROUPS = ("224.0.0.0/4", "255.255.255.255/32")
+GROUPS = HOSTS + "".join(
+    f"xfrm policy add src {src} dst {group} dir {way} tmpl src {ends[0]} dst {ends[1]} proto esp reqid {spi} mode tunnel\n"
+    for way, src, ends, spi in (
+        ("out", "198.18.0.0/16", (TUNNEL.near, TUNNEL.far), TUNNEL.spi_out),
+        ("in", "198.19.0.0/16", (TUNNEL.far, TUNNEL.near), TUNNEL.spi_in),
+    )
+    for group in TO_GROUPS
+)
 BROADCAST, GROUP, FOREIGN = "ff:ff:ff:ff:ff:ff", "01:00:5e:01:02:03", "02:00:00:00:00:77"
+BROADCAST_IP = "255.255.255.255"
 MARTIANS = ("0.1.2.3", "127.0.0.1", "224.0.0.9", "240.0.0.1", "255.255.255.255")
 
 
@@ -96,6 +108,28 @@ def test_decrypted_packets_are_dropped_by_name(make_box) -> None:
     assert outcome.named() == {"inner.drop_inner_martian": len(bad) - 1, "inner.drop_inner_own_source": 1}
 
 
+def test_groups_need_a_policy_of_their_own(make_box) -> None:
+    """A policy of 0.0.0.0/0 holds for hosts alone, and so do the SA's selectors that follow from
+    it."""
+    addresses = ("224.0.0.0", "239.255.255.255", "255.255.255.255")
+    frames = [red(dst=GROUP, to=to) for to in addresses]
+    inside = [packet(FAR_HOST, to) for to in addresses]
+    hosts = make_box(HOSTS).red([red(), *frames, red(to="223.255.255.255")])
+    assert hosts.named() == {"inner.drop_policy": len(frames)}
+    assert len(hosts.out) == 2
+    back = make_box(HOSTS).black(
+        [wire(inner, number + 1) for number, inner in enumerate([*inside, packet(FAR_HOST, HOST)])]
+    )
+    assert back.named() == {"inner.drop_selector_mismatch": len(inside)}
+
+    groups = make_box(GROUPS).red([red(), *frames])
+    peer = TUNNEL.peer_receiver()
+    assert [bytes(peer.decrypt(esp_payload(frame))) for frame in groups.out] == [
+        forwarded(bytes(packet(HOST, to))) for to in (FAR_HOST, *addresses)
+    ]
+    assert groups.named() == {}
+
+
 def test_what_comes_in_clear_is_not_from_the_red_network(make_box) -> None:
     good = [clear("198.18.1.0"), clear("198.17.255.255"), clear("203.0.113.9")]
     near = [clear(source) for source in ("198.18.0.0", "198.18.0.9", "198.18.0.255")]
@@ -107,10 +141,12 @@ def test_what_comes_in_clear_is_not_from_the_red_network(make_box) -> None:
 def test_a_bump_in_the_wire_passes_what_is_for_others(make_box) -> None:
     """To any station and to all; martians and group sources it drops as a router does."""
     pair = Pair()
-    batch = BRIDGE + "xfrm policy add src 0.0.0.0/0 dst 0.0.0.0/0 dir out action allow\n"
+    batch = BRIDGE + "".join(
+        f"xfrm policy add src 0.0.0.0/0 dst {dst} dir out action allow\n" for dst in ("0.0.0.0/0", BROADCAST_IP)
+    )
     body = packet(pair.near, pair.far)
     good = [TO_BLACK / body, Ether(dst=BROADCAST, src=TO_BLACK.src) / body, Ether(dst=GROUP, src=TO_BLACK.src) / body]
-    asks = Ether(dst=BROADCAST, src=TO_BLACK.src) / packet("0.0.0.0", "255.255.255.255")
+    asks = Ether(dst=BROADCAST, src=TO_BLACK.src) / packet("0.0.0.0", BROADCAST_IP)
     bad = [TO_BLACK / packet("127.0.0.1", pair.far), Ether(dst=TO_BLACK.dst, src=GROUP) / body]
     outcome = make_box(batch).red([*good, asks, *bad])
     assert outcome.out == [bytes(frame) for frame in (*good, asks)]

@@ -121,8 +121,8 @@ def clear_frames() -> list[Packet]:
 
 
 ALL_CLEAR = "".join(
-    f"xfrm policy add src {anything} dst {anything} dir {way} action allow\n"
-    for anything in ("0.0.0.0/0", "::/0")
+    f"xfrm policy add src {src} dst {dst} dir {way} action allow\n"
+    for src, dst in (("0.0.0.0/0", "0.0.0.0/0"), ("::/0", "::/0"), ("::/0", "ff00::/8"))
     for way in ("out", "in")
 )
 

@@ -326,9 +326,10 @@ def test_audit_has_what_was_in_a_packet(tmp_path: Path) -> None:
     IKE's INVALID_SELECTORS."""
     v4, v6 = {"src": "203.0.113.5", "dst": "198.18.0.1"}, {"src": "2001:db8:7::5", "dst": "2001:db8:8:9:a:b:c:d"}
     ends = "src 203.0.113.5/32 dst 198.18.0.1/32", "src 2001:db8:7::5/128 dst 2001:db8:8:9:a:b:c:d/128"
+    group = "src 203.0.113.5/32 dst 239.1.2.3/32"
     aliens = [
         (IP(**v4) / UDP(sport=1, dport=65535) / Raw(b"x"), f"{ends[0]} proto udp sport 1 dport 65535"),
-        (IP(**v4) / TCP(sport=4711, dport=22), f"{ends[0]} proto tcp sport 4711 dport 22"),
+        (IP(src=v4["src"], dst="239.1.2.3") / TCP(sport=4711, dport=22), f"{group} proto tcp sport 4711 dport 22"),
         (IP(**v4) / ICMP(type=3, code=4) / Raw(bytes(28)), f"{ends[0]} proto icmp type 3 code 4"),
         (IP(**v4, frag=9, proto=6) / Raw(bytes(40)), f"{ends[0]} proto tcp sport opaque dport opaque"),
         (IP(**v4, proto=47) / Raw(bytes(40)), f"{ends[0]} proto gre"),

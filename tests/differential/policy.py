@@ -13,6 +13,8 @@ from .sa import Sa
 Network = IPv4Network | IPv6Network
 PORT_PROTOCOLS = {6: "tcp", 17: "udp", 132: "sctp"}
 Number = int | tuple[int, int]  # one, or the first and the last of a range
+# Destinations that are no single host; a policy holds for them if it has nothing else there.
+GROUPS = tuple(map(ip_network, ("224.0.0.0/4", "255.255.255.255/32", "ff00::/8")))
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Selector:
 
     def takes(self, packet: Reading) -> bool:
         """A number that cannot be read (RFC 4301 4.4.1.1: OPAQUE) is none that a selector
-        can name."""
+        can name. A packet to a group is one of selectors of groups alone."""
         if packet.version != self.version or packet.src not in self.src or packet.dst not in self.dst:
+            return False
+        if any(packet.dst in group for group in GROUPS) != self.of_groups:
             return False
         if self.protocol not in (None, packet.protocol):
             return False
@@ -50,6 +54,10 @@ class Selector:
         if packet.upper != self.kind:
             return False
         return all(want is None or holds(want, number) for want, number in zip(wanted, packet.numbers, strict=True))
+
+    @property
+    def of_groups(self) -> bool:
+        return any(group.version == self.version and self.dst.subnet_of(group) for group in GROUPS)  # type: ignore[arg-type]
 
     def of_hosts(self, src: str, dst: str) -> Selector | None:
         """The same of two hosts alone; None if they are not in it."""

@@ -116,6 +116,22 @@ def expressions() -> Iterator[str]:
     yield from combinations()
     yield from broken_ipv6()
     yield from mobility_expressions()
+    yield from group_expressions()
+
+
+def group_expressions() -> Iterator[str]:
+    """Destinations at the edges of the blocks of groups."""
+    for dst in ("223.255.255.255", "224.0.0.0", "239.255.255.255", "240.0.0.0", "255.255.255.254", "255.255.255.255"):
+        yield f'{ETHER} / IP(src="10.1.2.3", dst="{dst}") / UDP(sport=1, dport=2)'
+    for dst in (
+        "feff::1",
+        "ff00::",
+        "ff02::fb",
+        "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        "::ff00:0:0:1",
+        "::224.0.0.1",
+    ):
+        yield f'{ETHER} / IPv6(src="2001:db8::1", dst="{dst}") / UDP(sport=1, dport=2)'
 
 
 def natt_expressions() -> Iterator[str]:

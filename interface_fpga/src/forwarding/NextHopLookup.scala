@@ -6,7 +6,7 @@ import chisel3.util._
 import sallyport.common.registers.VotedRegister
 import sallyport.common.registers.map.{HostRow, NextHopRow}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort}
-import sallyport.iface.headers.VlanTags
+import sallyport.iface.headers.{GroupAddress, VlanTags}
 import sallyport.iface.receive.{AddressCheck, BoxAddresses}
 
 /** An IP packet that leaves by a port. */
@@ -101,11 +101,11 @@ class NextHopLookup(hosts: Int, nextHops: Int, hostTable: CuckooTableParams => C
   private val mask6 = RegNext(AddressCheck.mask(128, io.box.prefixV6))
   private val near4 = set4 && ((packet.destination(31, 0) ^ io.box.own.v4) & mask4) === 0.U
   private val near6 = set6 && ((packet.destination ^ io.box.own.v6) & mask6) === 0.U
-  private val group4 = packet.destination(31, 28) === 0xe.U || packet.destination(31, 0).andR
-  private val group6 = packet.destination(127, 120).andR
   private def whenFound[T <: Data](value: T): T = ShiftRegister(value, DirectTable.latency)
   private val near = whenFound(Mux(packet.v6, near6, near4))
-  private val group = whenFound(Mux(packet.v6, group6, group4))
+  private val group = whenFound(
+    Mux(packet.v6, GroupAddress.ipv6(packet.destination), GroupAddress.ipv4(packet.destination))
+  )
   private val first = whenFound(packet.named === 0.U)
   private val inRange = whenFound((packet.named >> hopBits) === 0.U)
 

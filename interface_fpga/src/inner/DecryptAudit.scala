@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.registers.AuditEvent
-import sallyport.common.registers.map.{AuditReason, InnerRegs}
+import sallyport.common.registers.map.{AuditReason, FlowRow, InnerRegs}
 import sallyport.iface.parse.PacketKey
 
 /**
@@ -14,7 +14,7 @@ import sallyport.iface.parse.PacketKey
  */
 object DecryptAudit {
 
-  /** Bits kept of a packet: its [[PacketKey]]. */
+  /** Bits kept of a packet: its [[PacketKey]], with the IP version alone. */
   val keyBits: Int = PacketKey.fields.map(_.width).sum
 
   /** Registers that show it, 32 bits each, from bit 0 on. */
@@ -45,7 +45,7 @@ object DecryptAudit {
     event.bits.sa := meta.sa
     event.bits.reason := Mux1H(reasons.map { case (dropped, reason) => dropped -> reason.U })
     event.bits.sequence := meta.sequence(31, 0)
-    event.bits.packet := key
+    event.bits.packet := key.bitSet(FlowRow.version.lsb.U, false.B)
     event
   }
 }

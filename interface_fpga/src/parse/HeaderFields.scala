@@ -124,6 +124,9 @@ class HeaderFields extends Bundle {
   val source = UInt(128.W)
   val destination = UInt(128.W)
 
+  /** `destination` is a [[sallyport.iface.headers.GroupAddress]]. */
+  val toGroup = Bool()
+
   /**
    * `sourcePort` and `destinationPort` were there to read: TCP, UDP or SCTP, offset 0, 4 bytes of
    * payload. Else both are 0.

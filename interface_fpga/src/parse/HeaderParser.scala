@@ -6,7 +6,7 @@ import chisel3.util._
 import sallyport.common.arithmetic.WireOrder
 import sallyport.common.clock.PipeClock
 import sallyport.common.stream.PacketStream
-import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
+import sallyport.iface.headers.{EthernetHeader, GroupAddress, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 
 /**
  * Reads the headers of one packet: Ethernet type behind up to two VLAN tags, IPv4 with options or
@@ -154,6 +154,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   fields.protocol := walk2.protocol
   fields.source := Mux(v6, Cat(head.slice(2, 6)), head(3))
   fields.destination := Mux(v6, Cat(head.slice(6, 10)), head(4))
+  fields.toGroup := Mux(v6, GroupAddress.ipv6(Cat(head.slice(6, 10))), GroupAddress.ipv4(head(4)))
   fields.hasPorts := hasPorts2
   fields.sourcePort := Mux(hasPorts2, payload2(0)(31, 16), 0.U)
   fields.destinationPort := Mux(hasPorts2, payload2(0)(15, 0), 0.U)

@@ -24,7 +24,8 @@ object PacketKey {
 
   /**
    * The key of a packet. Without ports their fields are 0, or hold a message's type and code;
-   * `upper` says which.
+   * `upper` says which. The lowest bit of the version says that the destination is a group, so that
+   * no policy of hosts holds for one.
    */
   def apply(packet: HeaderFields): UInt = Cat(
     Mux(
@@ -32,7 +33,7 @@ object PacketKey {
       Upper.ports.U(4.W),
       Mux(packet.hasIcmp || packet.hasMobility, Upper.icmp.U(4.W), Upper.opaque.U(4.W))
     ),
-    Mux(packet.isV6, 6.U(4.W), 4.U(4.W)),
+    Mux(packet.isV6, 6.U(4.W), 4.U(4.W)) | packet.toGroup,
     packet.protocol,
     packet.destinationPort | packet.messageCode,
     packet.sourcePort | packet.messageType,

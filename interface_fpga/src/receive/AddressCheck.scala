@@ -2,6 +2,7 @@
 package sallyport.iface.receive
 
 import chisel3._
+import sallyport.iface.headers.GroupAddress
 import sallyport.iface.parse.HeaderFields
 
 /** What [[AddressCheck]] says of the addresses of one IP packet. */
@@ -19,7 +20,7 @@ class AddressFindings extends Bundle {
   /** From the network of one of them, itself included. */
   val near = Bool()
 
-  /** To a multicast address, or to 255.255.255.255. */
+  /** To a [[sallyport.iface.headers.GroupAddress]]. */
   val group = Bool()
 }
 
@@ -53,12 +54,12 @@ class AddressCheck extends Module {
   private val asks4 = source(31, 0) === 0.U && limitedBroadcast
   private val martian4 = (nowhere4(source) || source(31, 29).andR) && !asks4 ||
     nowhere4(destination) || destination(31, 28).andR && !limitedBroadcast
-  private val group4 = destination(31, 28) === 0xe.U || limitedBroadcast
+  private val group4 = GroupAddress.ipv4(destination)
 
   // IPv6: :: and ::1, and the addresses that map IPv4's.
   private def nowhere6(address: UInt): Bool =
     address(127, 48) === 0.U && (address(47, 32).andR || address(47, 1) === 0.U)
-  private val group6 = destination(127, 120).andR
+  private val group6 = GroupAddress.ipv6(destination)
   private val asks6 = source === 0.U && group6
   private val martian6 = nowhere6(source) && !asks6 || source(127, 120).andR || nowhere6(destination)
   private def linkLocal(address: UInt): Bool = address(127, 118) === 0x3fa.U

@@ -137,10 +137,13 @@ func TestBothVersions(t *testing.T) {
 	r.Quiet(ends6 + policies + "addr add 10.1.0.1/24 dev red\nneigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red\n")
 	f := regs.SelectorRow
 	row := r.Fake.Table(transport.Inner, regs.InnerTableSelector)[0]
-	for _, field := range []regs.Field{f.Version, f.Protocol, f.Upper, f.SrcPrefix, f.DstPrefix, f.SrcPort, f.DstPort, f.ProtocolMask, f.VersionMask, f.UpperMask} {
+	for _, field := range []regs.Field{f.Version, f.Protocol, f.Upper, f.SrcPrefix, f.DstPrefix, f.SrcPort, f.DstPort, f.ProtocolMask, f.UpperMask} {
 		if field.Get(row) != 0 {
 			t.Errorf("bits %d and up are %x", field.LSB, field.Get(row))
 		}
+	}
+	if f.VersionMask.Get(row) != 1 {
+		t.Errorf("packets to groups are not left out: version mask %x", f.VersionMask.Get(row))
 	}
 	if f.SrcPortLast.Get(row) != 0xFFFF || f.DstPortLast.Get(row) != 0xFFFF {
 		t.Errorf("the ports end at %d and %d", f.SrcPortLast.Get(row), f.DstPortLast.Get(row))

@@ -37,7 +37,7 @@ func packetOf(s xfrm.Selector) packet {
 	p := packet{
 		src: s.Src.Addr(), dst: s.Dst.Addr(),
 		protocol: want(f.Protocol, s.Proto != 0, uint64(s.Proto)),
-		version:  want(f.Version, s.Version() != 0, uint64(s.Version())),
+		version:  versionOf(s),
 	}
 	switch {
 	case s.Opaque:
@@ -50,6 +50,19 @@ func packetOf(s xfrm.Selector) packet {
 		p.srcPort, p.dstPort = s.Type, s.Code
 	}
 	return p
+}
+
+// toGroup is the bit of the version that packets to groups have and others have not.
+const toGroup = 1
+
+// versionOf is a selector's IP version, and whether its packets are those to groups.
+func versionOf(s xfrm.Selector) wanted {
+	version := want(regs.FlowRow.Version, s.Version() != 0, uint64(s.Version()))
+	version.mask |= toGroup
+	if s.ToGroups() {
+		version.value |= toGroup
+	}
+	return version
 }
 
 // blocks are the parts of a packet's ranges that a value and a mask can name.

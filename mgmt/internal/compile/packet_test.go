@@ -140,6 +140,12 @@ func TestRuleRows(t *testing.T) {
 		{"src 2001:db8::1 dst 2001:db8::2 proto 135 type 2-3",
 			keyed("20010db8000000000000000000000001", "20010db8000000000000000000000002", "2", "0", "87", "6", "2"), masks(ones, ones, "fffe", "0", "ff", "f", "f")},
 		{"src ::/0 proto icmp", keyed("0", "0", "0", "0", "1", "6", "0"), masks("0", "0", "0", "0", "ff", "f", "0")},
+		// A destination of groups alone, and those that hold groups among others.
+		{"dst 224.0.0.0/4", keyed("0", "e0000000", "0", "0", "0", "5", "0"), masks(ipv4("00000000"), ipv4("f0000000"), "0", "0", "0", "f", "0")},
+		{"dst 192.0.0.0/2", keyed("0", "c0000000", "0", "0", "0", "4", "0"), masks(ipv4("00000000"), ipv4("c0000000"), "0", "0", "0", "f", "0")},
+		{"dst 255.255.255.255", keyed("0", "ffffffff", "0", "0", "0", "5", "0"), masks(ipv4("00000000"), ones, "0", "0", "0", "f", "0")},
+		{"dst 223.255.255.255-224.0.0.0", keyed("0", "dfffffff", "0", "0", "0", "4", "0"), masks(ipv4("00000000"), ones, "0", "0", "0", "f", "0")},
+		{"dst fe00::/7", keyed("0", "fe000000000000000000000000000000", "0", "0", "0", "6", "0"), masks("0", "fe000000000000000000000000000000", "0", "0", "0", "f", "0")},
 	} {
 		r := newRig(t, fakebox.Small)
 		r.Quiet("xfrm policy add " + test.words + " dir out priority 9 action punt\nxfrm policy add " + test.words + " dir in priority 9 action punt")
@@ -152,6 +158,16 @@ func TestRuleRows(t *testing.T) {
 			t.Errorf("%s: %d flows", test.words, n)
 		}
 	}
+}
+
+// TestGroupsOfABump: IPv6 multicast, which a router's policies never see, has its policy in a bump
+// in the wire.
+func TestGroupsOfABump(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	r.Quiet(testbox.Bridged + "xfrm policy add src ::/0 dst ff0e::/16 dir out priority 9 action punt")
+	const dst, mask = "ff0e0000000000000000000000000000", "ffff0000000000000000000000000000"
+	want := slices.Concat(keyed("0", dst, "0", "0", "0", "7", "0"), decided("0", "9", "1", "3", "1"), masks("0", mask, "0", "0", "0", "f", "0"))
+	r.checkRow("rule", r.Fake.Table(transport.Inner, regs.InnerTableRule)[0], want)
 }
 
 // TestSelectorRows: prefixes of every kind out of 128 bits, and the fields behind the addresses.

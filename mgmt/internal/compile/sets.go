@@ -101,7 +101,7 @@ func narrowed(sa *model.SA, sets []set) (out []set, err error) {
 	own := sa.Carried(*sa.Sel)
 	for _, s := range sets {
 		switch {
-		case own.Covers(s.sel):
+		case own.Holds(s.sel):
 		case s.sel.Covers(own):
 			s.sel = own
 		case own.Overlaps(s.sel):

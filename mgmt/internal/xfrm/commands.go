@@ -107,7 +107,7 @@ type PolicyFilter struct {
 
 // Match says whether a policy passes a list or deleteall.
 func (f PolicyFilter) Match(p *Policy) bool {
-	if f.HasSel && !f.Selector.Covers(p.Selector) {
+	if f.HasSel && !f.Selector.Holds(p.Selector) {
 		return false
 	}
 	return (f.Dir == "" || f.Dir == p.Dir) && (f.Index == 0 || f.Index == p.Index) && (f.Action == "" || f.Action == p.Action) &&

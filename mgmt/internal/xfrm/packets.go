@@ -4,6 +4,7 @@ package xfrm
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -112,8 +113,30 @@ func Within(outer, inner netip.Prefix) bool {
 // holds says whether a protocol is another, or any.
 func holds(outer, inner uint8) bool { return outer == 0 || outer == inner }
 
+// groups are the destinations that are no single host: multicast, and IPv4's limited broadcast.
+var groups = []netip.Prefix{netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("255.255.255.255/32"), netip.MustParsePrefix("ff00::/8")}
+
+// ofGroups says whether a prefix has groups alone.
+func ofGroups(p netip.Prefix) bool {
+	return p.IsValid() && slices.ContainsFunc(groups, func(group netip.Prefix) bool { return Within(group, p) })
+}
+
+// ToGroups says whether the selector's packets are those to groups. Of a selector that has other
+// destinations too, none are: a group has to be selected as such.
+func (s Selector) ToGroups() bool {
+	if s.DstList == "" {
+		return ofGroups(s.Dst)
+	}
+	return !slices.ContainsFunc(s.dst().prefixes(), func(p netip.Prefix) bool { return !ofGroups(p) })
+}
+
 // Covers says whether every packet of inner is one of s.
 func (s Selector) Covers(inner Selector) bool {
+	return s.ToGroups() == inner.ToGroups() && s.Holds(inner)
+}
+
+// Holds says whether every address, protocol and number of inner is one of s.
+func (s Selector) Holds(inner Selector) bool {
 	return s.src().covers(inner.src()) && s.dst().covers(inner.dst()) && holds(s.Proto, inner.Proto) && (inner.Opaque || !s.Opaque) &&
 		s.SPort.Covers(inner.SPort) && s.DPort.Covers(inner.DPort) && s.Type.Covers(inner.Type) && s.Code.Covers(inner.Code)
 }
@@ -126,7 +149,7 @@ func (s Selector) numbered() bool {
 // Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP
 // versions have none in common.
 func (s Selector) Overlaps(o Selector) bool {
-	return s.src().overlaps(o.src()) && s.dst().overlaps(o.dst()) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
+	return s.ToGroups() == o.ToGroups() && s.src().overlaps(o.src()) && s.dst().overlaps(o.dst()) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
 		!(s.Opaque && o.numbered()) && !(o.Opaque && s.numbered()) &&
 		s.SPort.meets(o.SPort) && s.DPort.meets(o.DPort) && s.Type.meets(o.Type) && s.Code.meets(o.Code)
 }

@@ -66,6 +66,13 @@ func TestCoversAndOverlaps(t *testing.T) {
 		{sel("::/0", "::/0", ranged(ports(6, 0, 0), 0, 0)), sel("::/0", "::/0", ports(6, 5, 1)), false, false, false},
 		{sel("::/0", "::/0", ranged(icmp(58, 1, -1), 0, 4)), sel("::/0", "::/0", icmp(58, 1, 4)), true, false, true},
 		{sel("::/0", "::/0", ranged(icmp(58, 1, -1), 0, 4)), sel("::/0", "::/0", icmp(58, -1, 5)), false, false, false},
+		// A group is selected as such, and by a prefix that has nothing but groups.
+		{sel("0.0.0.0/0", "0.0.0.0/0", nil), sel("0.0.0.0/0", "239.1.2.3/32", nil), false, false, false},
+		{sel("0.0.0.0/0", "192.0.0.0/2", nil), sel("0.0.0.0/0", "224.0.0.0/4", nil), false, false, false},
+		{sel("0.0.0.0/0", "224.0.0.0/4", nil), sel("10.0.0.0/8", "239.1.2.3/32", nil), true, false, true},
+		{sel("0.0.0.0/0", "240.0.0.0/4", nil), sel("0.0.0.0/0", "255.255.255.255/32", nil), false, false, false},
+		{sel("::/0", "fe00::/7", nil), sel("::/0", "ff02::1/128", nil), false, false, false},
+		{sel("::/0", "ff00::/8", nil), sel("::/0", "ff02::1/128", nil), true, false, true},
 	} {
 		if ab, ba := test.a.Covers(test.b), test.b.Covers(test.a); ab != test.ab || ba != test.ba {
 			t.Errorf("%s covers %s: %t, the other way %t", test.a, test.b, ab, ba)
@@ -73,7 +80,7 @@ func TestCoversAndOverlaps(t *testing.T) {
 		if ab, ba := test.a.Overlaps(test.b), test.b.Overlaps(test.a); ab != test.common || ba != test.common {
 			t.Errorf("%s overlaps %s: %t, the other way %t", test.a, test.b, ab, ba)
 		}
-		if !test.a.Covers(test.a) || !test.a.Overlaps(test.a) || !(Selector{}).Covers(test.b) || test.b.Covers(Selector{}) {
+		if !test.a.Covers(test.a) || !test.a.Overlaps(test.a) || (Selector{}).Covers(test.b) == test.b.ToGroups() || test.b.Covers(Selector{}) {
 			t.Errorf("%s, %s: wrong about itself or about any packet", test.a, test.b)
 		}
 	}

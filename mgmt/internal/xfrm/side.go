@@ -89,9 +89,14 @@ func (a side) overlaps(b side) bool {
 // Listed says whether a side is not one prefix.
 func (s Selector) Listed() bool { return s.SrcList != "" || s.DstList != "" }
 
-// ByDst cuts a selector into those of one prefix each as dst.
+// ByDst cuts a selector into those of one prefix each as dst. Groups among other destinations are
+// none of its packets'.
 func (s Selector) ByDst() (out []Selector) {
+	groups := s.ToGroups()
 	for _, prefix := range s.dst().prefixes() {
+		if ofGroups(prefix) && !groups {
+			continue
+		}
 		part := s
 		part.Dst, part.DstList = prefix, ""
 		out = append(out, part)

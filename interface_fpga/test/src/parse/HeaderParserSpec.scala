@@ -6,6 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 
+import java.net.InetAddress
 import scala.io.Source
 
 /**
@@ -21,6 +22,13 @@ class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
     def apply(name: String): BigInt = BigInt(values(name), if (name == "source" || name == "destination") 16 else 10)
     def flag(name: String): Boolean = apply(name) == 1
     def ip: Boolean = values("etherClass").startsWith("ipv")
+
+    /** The JDK knows which addresses are multicast. */
+    def group: Boolean = {
+      val bits = if (values("etherClass") == "ipv6") 128 else 32
+      val bytes = apply("destination").toByteArray.reverse.padTo(bits / 8, 0.toByte).take(bits / 8).reverse
+      InetAddress.getByAddress(bytes).isMulticastAddress || bytes.toSeq == Seq.fill(4)(-1.toByte)
+    }
 
     /**
      * A bare packet's family is its version; a frame's is its type, and another version is
@@ -69,6 +77,7 @@ class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
         _.messageCode -> "messageCode"
       )
       for ((field, name) <- plain.map(_(out))) same(field, row(name))
+      same(out.toGroup, if (row.group) 1 else 0)
       same(out.ttlExpired, if (row("ttl") <= 1) 1 else 0)
       if (row.values("etherClass") == "ipv4") same(out.checksum, row("checksum"))
       val encap = if (ethernet) row.values("udpEncap") else "none"
