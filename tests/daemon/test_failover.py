@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import ARP, Ether
@@ -106,6 +107,85 @@ def test_the_other_box_carries_on(tmp_path: Path) -> None:
         assert told and {(frame[ARP].psrc, frame[ARP].pdst, frame.dst) for frame in told} == {
             (address, address, "ff:ff:ff:ff:ff:ff")
         }
+
+
+@pytest.mark.long
+def test_forged_packets_take_no_place(tmp_path: Path) -> None:
+    """ESP with wrong ICVs, as fast as the box takes it, for three times as long as a silent box is
+    believed to live: its daemon answers all the while, and the other box stays passive."""
+    with pair(tmp_path) as ((first, second), red, black):
+        first.wait_until_active()
+        for box in (first, second):
+            box.configure(CONFIGURATION)
+        peer = TUNNEL.peer_sender()
+        forger, asker = Forger(black, from_peer(peer, *range(1, 65))), Asker(first)
+        try:
+            forger.start()
+            begin, before = icv_event(first), dropped(first)
+            asker.start()
+            time.sleep(3 * DETECTION_S)
+            seconds, packets = icv_event(first) - begin, dropped(first) - before
+        finally:
+            for thread in (forger, asker):
+                thread.ended.set()
+                thread.join()
+        (good,) = from_peer(peer, 1000)
+        black.send(good)
+        red.wait_for(lambda seen: len(of(UDP, seen, 0)) == 1, WAIT_S)
+        named = (
+            f"{packets} forged packets in {1000 * seconds:.3f} ms of the box's time; {len(asker.waits)} answers, "
+            f"the slowest after {max(asker.waits):.3f} s"
+        )
+        print(named)
+        assert packets > 1e6 * seconds > 0 and len(asker.waits) > 100, named
+        assert not [frame for port, frame in red.seen + black.seen if port == 1], "the box that stands by is silent"
+        assert "this box of the pair is active now" not in second.daemon.log()
+
+
+class Forger(threading.Thread):
+    """A host that sends ESP with wrong ICVs as fast as it can."""
+
+    def __init__(self, switch: Switch, good: list[bytes]) -> None:
+        super().__init__()
+        self.switch, self.ended = switch, threading.Event()
+        self.frames = [frame[:-1] + bytes([frame[-1] ^ 1]) for frame in good]
+
+    def run(self) -> None:
+        while not self.ended.wait(0.01):
+            for frame in self.frames:
+                self.switch.send(frame)
+
+
+class Asker(threading.Thread):
+    """An operator who asks all the time, and how long each answer took, in seconds."""
+
+    def __init__(self, box: PairBox) -> None:
+        super().__init__()
+        self.client, self.waits, self.ended = Client(box.daemon.control), [], threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.05):
+            start = time.monotonic()
+            self.client.get("command", words=["xfrm", "state", "count"])
+            self.waits.append(time.monotonic() - start)
+        self.client.close()
+
+
+def icv_event(box: PairBox) -> float:
+    """When the packet came that the daemon's next event tells of, in seconds of the box's time."""
+    monitor = Client(box.daemon.control)
+    monitor.get("monitor")
+    event = monitor.next()
+    monitor.close()
+    assert event["event"] == "icv", event
+    return float(event["uptime"])
+
+
+def dropped(box: PairBox) -> int:
+    client = Client(box.daemon.control)
+    count = client.get("counters")["chips"]["crypto"]["drop_dec_icv"]
+    client.close()
+    return count
 
 
 def highest(box: PairBox) -> int:
