@@ -155,6 +155,8 @@ def _classify_ipv4(packet: bytes) -> str:
         return "punt_fragment"
     if parsed.ttl <= 1:
         return "punt_ttl"
+    if ip_address(parsed.dst).is_multicast or parsed.dst == "255.255.255.255":
+        return "drop_policy"  # it is of hosts
     return "protect"
 
 
