@@ -5,6 +5,7 @@
 //   write ADDRESS DATA     a register, in hexadecimal
 //   red BEAT, black BEAT   puts a beat into the queue of its side
 //   run CYCLES
+//   tamper CYCLES          holds the chip's tamper input high
 //   settle                 until the queues are empty and nothing has left for long
 //   ready                  until the chip is
 //   secret NAME BITS VALUE 64 bits, found at any place, or 32, found where a value has just these
@@ -64,6 +65,12 @@ class Chip {
 
   void run(long cycles) {
     while (cycles-- > 0) cycle();
+  }
+
+  void tamper(long cycles) {
+    top_.io_tamper = 1;
+    run(cycles);
+    top_.io_tamper = 0;
   }
 
   void settle() {
@@ -183,6 +190,8 @@ int main(int argc, char** argv) {
       chip.queue(what == "red", a);
     } else if (what == "run") {
       chip.run(std::stol(a));
+    } else if (what == "tamper") {
+      chip.tamper(std::stol(a));
     } else if (what == "settle") {
       chip.settle();
     } else if (what == "ready") {

@@ -25,6 +25,7 @@ class EraseHarness(config: CryptoConfig) extends Module {
     val sentRed = Output(Bool())
     val sentBlack = Output(Bool())
     val axil = Flipped(new AxiLite)
+    val tamper = Input(Bool())
     val ready = Output(Bool())
   })
 
@@ -41,7 +42,7 @@ class EraseHarness(config: CryptoConfig) extends Module {
   engine.io.red := 0.U.asTypeOf(new LinkState)
   engine.io.black := 0.U.asTypeOf(new LinkState)
   engine.io.axil <> io.axil
-  engine.io.tamper := false.B
+  engine.io.tamper := io.tamper
   engine.io.noise := false.B
   io.ready := engine.io.ready
 }

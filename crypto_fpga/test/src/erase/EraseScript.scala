@@ -17,6 +17,9 @@ class EraseScript {
 
   def enable(): Unit = write(CryptoRegs.control.offset, CryptoRegs.Control.enable.put(1))
   def zeroize(): Unit = write(CryptoRegs.control.offset, CryptoRegs.Control.zeroize.put(1))
+
+  /** A contact that opens for so many cycles. */
+  def tamper(cycles: Int): Unit = lines += s"tamper $cycles"
   def outbound(index: Int, row: BigInt): Unit = writeRow(CryptoTables.outboundKey, index, row)
   def inbound(index: Int, row: BigInt): Unit = writeRow(CryptoTables.inboundKey, index, row)
 

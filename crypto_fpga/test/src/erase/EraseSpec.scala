@@ -3,7 +3,7 @@ package sallyport.crypto.erase
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.elaborate.Emit
-import sallyport.common.simulation.SpecFolder
+import sallyport.common.simulation.{LongForm, SpecFolder}
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.suite.Suite
 
@@ -13,8 +13,8 @@ import scala.sys.process._
 import scala.util.Random
 
 /**
- * Searches the whole state of a crypto chip after a zeroize for the secrets of before. These are
- * keys, their expansions, salts, powers of H, states of HMAC, masks, key streams.
+ * Searches the whole state of a crypto chip after a zeroize, and after a tamper pulse, for the
+ * secrets of before. These are keys, their expansions, salts, powers of H, states of HMAC, masks, key streams.
  *
  * The memories are those of a board: a read port keeps what it read last, and firtool's own model
  * does not. Not in ChiselSim, which shows a test no more than ports.
@@ -49,29 +49,30 @@ class EraseSpec extends AnyFunSuite {
         traffic
       }
     }
-    def zeroize(label: String): Unit = {
-      script.zeroize()
-      script.ready()
-      script.settle()
-      script.search(label)
+    for ((cause, erase) <- Seq[(String, () => Unit)]("zeroize" -> script.zeroize, "tamper" -> (() => script.tamper(1)))) {
+      def erased(when: String): Unit = {
+        erase()
+        script.ready()
+        script.settle()
+        script.search(s"${cause}_$when")
+      }
+      // When all packets have left.
+      for (traffic <- install()) {
+        traffic.red.foreach(script.red)
+        traffic.black.foreach(script.black)
+        script.settle()
+      }
+      script.search(s"${cause}_before")
+      erased("rest")
+      // While packets of all suites are inside.
+      val all = install()
+      for (i <- 0 until EraseTraffic.packets; traffic <- all) {
+        script.red(traffic.red(i))
+        script.black(traffic.black(i))
+      }
+      script.run(60 + 20 * suites.length)
+      erased("traffic")
     }
-
-    // When all packets have left.
-    for (traffic <- install()) {
-      traffic.red.foreach(script.red)
-      traffic.black.foreach(script.black)
-      script.settle()
-    }
-    script.search("used")
-    zeroize("rest")
-    // While packets of all suites are inside.
-    val all = install()
-    for (i <- 0 until EraseTraffic.packets; traffic <- all) {
-      script.red(traffic.red(i))
-      script.black(traffic.black(i))
-    }
-    script.run(60 + 20 * suites.length)
-    zeroize("traffic")
 
     val file = Files.writeString(folder.resolve("script"), script.text)
     val said = new StringBuilder
@@ -91,16 +92,26 @@ class EraseSpec extends AnyFunSuite {
     val searches = said.toString.linesIterator.collect { case line(label, found, red, black) =>
       Search(label, found.toInt, red.toInt, black.toInt)
     }.toSeq
+    // Lines of what was found are those of a chip before its erasure, as the rest finds nothing.
+    for (suite <- suites) assert(said.toString.contains(s"\n  ${suite.name}/"), "the search sees nothing of a suite")
     val packets = suites.length * EraseTraffic.packets
     info(searches.mkString("; "))
-    assert(searches.map(_.label) == Seq("used", "rest", "traffic"), said)
-    assert(searches.head.found > 4 * suites.length, "the search sees no key in a chip full of them")
-    assert(searches.head.red == packets && searches.head.black == packets, "packets were lost before the zeroize")
-    assert(searches.last.red < 2 * packets && searches.last.black < 2 * packets, "the zeroize met no packet")
-    assert(searches.tail.forall(_.found == 0), said)
+    val labels = for (cause <- Seq("zeroize", "tamper"); when <- Seq("before", "rest", "traffic")) yield s"${cause}_$when"
+    assert(searches.map(_.label) == labels, said)
+    for ((Seq(before, rest, traffic), start) <- searches.grouped(3).toSeq.zip(Search("", 0, 0, 0) +: searches.drop(2))) {
+      assert(before.found > 4 * suites.length, "the search sees no key in a chip full of them")
+      assert(before.red - start.red == packets && before.black - start.black == packets, "packets were lost")
+      assert(traffic.red - rest.red < packets && traffic.black - rest.black < packets, s"${traffic.label}: no packet")
+      assert(rest.found == 0 && traffic.found == 0, said)
+    }
   }
 
-  test("zeroize leaves nothing of keys in any register or memory, with an AEAD and a chained suite") {
+  test("zeroize and tamper leave nothing of keys in any register or memory, with an AEAD and a chained suite") {
     erase(Seq("aes256gcm16", "aes128-sha256").map(Suite.named))
+  }
+
+  test("zeroize and tamper leave nothing of keys in any register or memory, in every suite") {
+    LongForm.only()
+    erase(Suite.all)
   }
 }

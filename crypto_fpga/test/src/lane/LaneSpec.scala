@@ -360,7 +360,7 @@ class LaneSpec extends StreamMatrix {
 
       checkZeroize(bench)((job, payload) => decryption(job, payload))
       for (suite <- pacedSuites) paces(bench, suite.name)((job, payload) => decryption(job, payload))
-      for (suite <- Seq("sm4-sm3", "sm4ctr-sm3"))
+      for (suite <- mixedSuites)
         checkMixture(bench, suite)((job, payload) => decryption(job, payload))
     }
   }
