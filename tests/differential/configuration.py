@@ -20,7 +20,7 @@ WELL_KNOWN_PORTS = (53, 80, 443, 500, 4500, 5000)
 PORT_RANGES = ((1024, 65535), (80, 443), (5000, 5003), (52, 57))
 RANGED = 0.15
 OTHER_PROTOCOLS = (0, 2, 47, 50, 51, 59, 89, MOBILITY, 253)
-# Destinations that are groups alone, and one a version that holds groups among others.
+# Destinations that are groups alone; the last of each version holds hosts, too.
 AT_GROUPS = {
     4: tuple(map(ip_network, ("224.0.0.0/4", "239.0.0.0/8", "239.1.2.3/32", "255.255.255.255/32", "192.0.0.0/2"))),
     6: tuple(map(ip_network, ("ff00::/8", "ff0e::/16", "ff02::1/128", "fe00::/7"))),
