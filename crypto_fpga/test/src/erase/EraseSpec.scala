@@ -14,7 +14,8 @@ import scala.util.Random
 
 /**
  * Searches the whole state of a crypto chip after a zeroize, and after a tamper pulse, for the
- * secrets of before. These are keys, their expansions, salts, powers of H, states of HMAC, masks, key streams.
+ * secrets of before. These are keys, their expansions, salts, powers of H, states of HMAC, masks,
+ * key streams.
  *
  * The memories are those of a board: a read port keeps what it read last, and firtool's own model
  * does not. Not in ChiselSim, which shows a test no more than ports.
@@ -49,7 +50,8 @@ class EraseSpec extends AnyFunSuite {
         traffic
       }
     }
-    for ((cause, erase) <- Seq[(String, () => Unit)]("zeroize" -> script.zeroize, "tamper" -> (() => script.tamper(1)))) {
+    val causes = Seq[(String, () => Unit)]("zeroize" -> script.zeroize, "tamper" -> (() => script.tamper(1)))
+    for ((cause, erase) <- causes) {
       def erased(when: String): Unit = {
         erase()
         script.ready()
@@ -92,13 +94,14 @@ class EraseSpec extends AnyFunSuite {
     val searches = said.toString.linesIterator.collect { case line(label, found, red, black) =>
       Search(label, found.toInt, red.toInt, black.toInt)
     }.toSeq
-    // Lines of what was found are those of a chip before its erasure, as the rest finds nothing.
+    // The search names each place it finds. Only a chip before its erasure has any.
     for (suite <- suites) assert(said.toString.contains(s"\n  ${suite.name}/"), "the search sees nothing of a suite")
     val packets = suites.length * EraseTraffic.packets
     info(searches.mkString("; "))
-    val labels = for (cause <- Seq("zeroize", "tamper"); when <- Seq("before", "rest", "traffic")) yield s"${cause}_$when"
+    val labels = for ((cause, _) <- causes; when <- Seq("before", "rest", "traffic")) yield s"${cause}_$when"
     assert(searches.map(_.label) == labels, said)
-    for ((Seq(before, rest, traffic), start) <- searches.grouped(3).toSeq.zip(Search("", 0, 0, 0) +: searches.drop(2))) {
+    val starts = Search("", 0, 0, 0) +: searches.drop(2)
+    for ((Seq(before, rest, traffic), start) <- searches.grouped(3).toSeq.zip(starts)) {
       assert(before.found > 4 * suites.length, "the search sees no key in a chip full of them")
       assert(before.red - start.red == packets && before.black - start.black == packets, "packets were lost")
       assert(traffic.red - rest.red < packets && traffic.black - rest.black < packets, s"${traffic.label}: no packet")
