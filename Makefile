@@ -2,22 +2,13 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup regs verilog sim sim-shell mgmt ike packages strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check board-check board-parts bitstreams first-run program corundum clean
+.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike packages strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check board-check board-parts bitstreams first-run program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
 SCALA := $(ENV) scripts/scala.sh
 # Names a step, its time and, if it fails, its output. V=1: the output as it comes.
 STEP := scripts/progress.sh
-
-help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
-
-setup: ## install the toolchain (a second run does nothing)
-	@scripts/setup.sh
-
-regs: setup ## regenerate the files of regs/*.rdl and suites.yaml; headers, pages into build/regs
-	@$(ENV) regs/generate.sh
 
 # Where all parts run, one start of mill compiles all of Scala for them. Elaborations and specs are
 # programs that then run side by side.
@@ -27,6 +18,19 @@ export COMPILED := 1
 compiled := build/classpath/stamp
 endif
 
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
+
+setup: $(if $(ALL),setup-scala) ## install the toolchain (a second run does nothing)
+	@scripts/setup.sh
+
+# As far as the compilation of Scala needs it, which then runs beside the rest of the set-up.
+setup-scala:
+	@scripts/setup.sh scala
+
+regs: setup ## regenerate the files of regs/*.rdl and suites.yaml; headers, pages into build/regs
+	@$(ENV) regs/generate.sh
+
 # --- builds ---------------------------------------------------------------------------------------
 
 scala_folders := common interface_fpga crypto_fpga boards/src formal/src
@@ -34,7 +38,7 @@ scala_sources := $(shell find common interface_fpga crypto_fpga -path '*/src/*.s
 shell_sources := $(scala_sources) $(shell find boards/src -name '*.scala')
 
 scala_modules := common.test interface_fpga interface_fpga.test crypto_fpga crypto_fpga.test boards formal
-build/classpath/stamp: $(shell find $(scala_folders) -name '*.scala') build.mill | setup
+build/classpath/stamp: $(shell find $(scala_folders) -name '*.scala') build.mill | setup-scala
 	@$(ENV) $(STEP) "Scala" scripts/scala.sh --compile $(scala_modules)
 	@touch $@
 

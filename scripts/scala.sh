@@ -16,7 +16,7 @@ compile() {
   tasks=$(IFS=,; echo "{$*}.runClasspath")
   [ $# != 1 ] || tasks=$1.runClasspath
   mkdir -p "$classpaths"
-  mill --no-daemon --ticker false show "$tasks" | python -c '
+  mill --no-daemon --ticker false show "$tasks" | python3 -c '
 import json, pathlib, sys
 shown = json.load(sys.stdin)
 for task, entries in (shown if isinstance(shown, dict) else {sys.argv[2] + ".runClasspath": shown}).items():

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the toolchain: Debian packages through apt-get, everything else into this clone (.tools/,
-# .venv/). Each step looks first and does nothing where its result is there: a second run costs
-# a second.
+# scripts/setup.sh [scala]: installs the toolchain, Debian packages through apt-get, everything else
+# into this clone (.tools/, .venv/). With `scala` it ends when mill can compile.
+#
+# Each step looks first and does nothing where its result is there: a second run costs a second.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -123,5 +124,6 @@ install_go() {
 step "Debian packages" install_packages
 check_versions
 step "mill" install_mill
+[ "${1:-}" != scala ] || exit 0
 step "Python packages" install_python
 step "Go" install_go

@@ -63,6 +63,8 @@ def test_a_run_beside_traffic_both_ways_loses_nothing(size: int, load: float) ->
         sim.command("quit")
 
 
+# SelfTestScheduleSpec counts the cycles of a period; this waits for a million of a whole box.
+@pytest.mark.long
 def test_runs_each_period() -> None:
     with Simulator(boxes=1, threads=None, seed=1) as sim, Registers(sim.socket(0)) as registers:
         assert status(registers) == (False, 1)

@@ -32,6 +32,23 @@ class EraseSpec extends AnyFunSuite {
   /** What a search has found, and how many packets had left by then, to red and to black. */
   private case class Search(label: String, found: Int, red: Int, black: Int)
 
+  /**
+   * Has Verilator keep each register and memory, with its name, and nothing else: every wire as well
+   * would make four times the code, and a search of many seconds.
+   */
+  private def keepState(sources: Seq[Path], file: Path): Path = {
+    val module = "module (\\w+).*".r
+    val register = "\\s+reg\\s+(?:\\[\\d+:\\d+])?\\s*(\\w+).*".r
+    val kept = sources.flatMap { source =>
+      var in = ""
+      Files.readAllLines(source).asScala.collect {
+        case module(name) => in = name; None
+        case register(name) => Some(s"""public_flat_rd -module "$in" -var "$name"""")
+      }.flatten
+    }
+    Files.write(file, ("`verilator_config" +: kept).asJava)
+  }
+
   private def erase(suites: Seq[Suite]): Unit = {
     val folder = SpecFolder("EraseSpec", suites.map(_.name).mkString("-"))
     val config = CryptoConfig(saBits = 4, lanes = 1, suites = suites, slots = 32, laneBeats = 512)
@@ -81,13 +98,14 @@ class EraseSpec extends AnyFunSuite {
     val log = ProcessLogger(line => said.append(line).append('\n'))
     def run(command: Seq[String]): Unit = assert(command.!(log) == 0, s"${command.head}:\n$said")
     val program = folder.resolve("erase")
-    val sources = Files.list(folder).iterator.asScala.map(_.toString).filter(_.endsWith(".sv")).toSeq.sorted
+    val sources = Files.list(folder).iterator.asScala.filter(_.toString.endsWith(".sv")).toSeq.sorted
+    val inputs = keepState(sources, folder.resolve("state.vlt")) +: sources :+ player
     run(
       Seq("verilator", "--cc", "--exe", "--build", "--quiet", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style") ++
         Seq("--top-module", "EraseHarness", "--Mdir", folder.resolve("obj").toString, "-o", program.toString) ++
-        Seq("--x-assign", "fast", "--x-initial", "fast", "--public-flat-rw", "--output-split", "100000") ++
+        Seq("--x-assign", "fast", "--x-initial", "fast", "--output-split", "100000") ++
         // Few cycles run, so the code is not optimised (CompiledOnce.brief).
-        Seq("-CFLAGS", "-std=c++17", "-LDFLAGS", "-latomic", "-MAKEFLAGS", "OPT_FAST=-O0") ++ sources :+ player.toString
+        Seq("-CFLAGS", "-std=c++17", "-LDFLAGS", "-latomic", "-MAKEFLAGS", "OPT_FAST=-O0") ++ inputs.map(_.toString)
     )
     run(Seq(program.toString, file.toString))
     val line = "(\\w+): (\\d+) found, sent (\\d+) (\\d+)".r

@@ -18,12 +18,12 @@ import scala.util.Random
  * Whatever the neighbours send and whenever software writes new keys or raises counters: no (key,
  * IV) pair leaves twice, and no number beyond its limit.
  *
- * `SALLYPORT_NONCE_PACKETS`: packets that leave under a key (default 4000; the long form
+ * `SALLYPORT_NONCE_PACKETS`: packets that leave under a key (default 2500; the long form
  * has 100000).
  */
 class NonceSpec extends AnyFunSuite with CompiledOnce {
 
-  private val packets = sys.env.getOrElse("SALLYPORT_NONCE_PACKETS", "4000").toInt
+  private val packets = sys.env.getOrElse("SALLYPORT_NONCE_PACKETS", "2500").toInt
   private val suites = Seq("aes128gcm16", "aes256gcm16", "aes256gmac").map(Suite.named)
   private val config =
     CryptoConfig(saBits = 4, lanes = 2, suites = suites, slots = 32, laneBeats = 512, linkBeats = 256)
