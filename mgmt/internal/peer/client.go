@@ -48,13 +48,15 @@ func NewClient(other netip.AddrPort, from netip.Addr, identity func() *Identity)
 // certificates are new.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Status asks how the other box is, until ctx ends.
-func (c *Client) Status(ctx context.Context) (s Status, err error) {
+// Status asks how the other box is, until ctx ends. With an error it is empty: what has been read
+// of the answer before is not used.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
 	if err := c.ask(ctx, http.MethodGet, pathStatus, &s); err != nil {
-		return s, err
+		return Status{}, err
 	}
 	if s.Side != SideA && s.Side != SideB {
-		return s, fmt.Errorf("%s says that its side is %q", c.other, s.Side)
+		return Status{}, fmt.Errorf("%s says that its side is %q", c.other, s.Side)
 	}
 	for i, problem := range s.Problems {
 		s.Problems[i] = line(problem)
