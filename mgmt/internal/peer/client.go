@@ -48,8 +48,8 @@ func NewClient(other netip.AddrPort, from netip.Addr, identity func() *Identity)
 // certificates are new.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Status asks how the other box is, until ctx ends. With an error it is empty: what has been read
-// of the answer before is not used.
+// Status asks how the other box is, until ctx ends. With an error it is empty: a part of an answer
+// that is refused is not used either.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status
 	if err := c.ask(ctx, http.MethodGet, pathStatus, &s); err != nil {

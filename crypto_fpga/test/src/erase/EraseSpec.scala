@@ -33,20 +33,32 @@ class EraseSpec extends AnyFunSuite {
   private case class Search(label: String, found: Int, red: Int, black: Int)
 
   /**
-   * Has Verilator keep each register and memory, with its name, and nothing else: every wire as well
-   * would make four times the code, and a search of many seconds.
+   * Has Verilator keep all registers and memories with their names, and each wire that is wide
+   * enough for a secret: keys rest masked, and wires show them where mask and row are still there.
+   * With every wire the program would be twice as long, and take ten times as long.
    */
-  private def keepState(sources: Seq[Path], file: Path): Path = {
-    val module = "module (\\w+).*".r
-    val register = "\\s+reg\\s+(?:\\[\\d+:\\d+])?\\s*(\\w+).*".r
-    val kept = sources.flatMap { source =>
-      var in = ""
-      Files.readAllLines(source).asScala.collect {
-        case module(name) => in = name; None
-        case register(name) => Some(s"""public_flat_rd -module "$in" -var "$name"""")
-      }.flatten
+  private def keepState(sources: Seq[Path], file: Path): Path =
+    Files.write(file, ("`verilator_config" +: sources.flatMap(kept)).asJava)
+
+  /** Those of a file. firtool names a type once for ports that follow each other. */
+  private def kept(source: Path): Seq[String] = {
+    val (module, portsEnd) = ("module (\\w+).*".r, "\\s*\\);".r)
+    val declaration = "\\s+(?:\\(\\*.*\\*\\)\\s*)?(reg|wire|input|output)\\s+((?:\\[\\d+:\\d+])*)\\s*(\\w+).*".r
+    val samePort = "\\s+(\\w+),?".r
+    val range = "(\\d+):(\\d+)".r
+    var in = ""
+    var isPort, keeps = false
+    def keep(name: String): Option[String] = Option.when(keeps)(s"""public_flat_rd -module "$in" -var "$name"""")
+    Files.readAllLines(source).asScala.toSeq.flatMap {
+      case module(name) => in = name; isPort = true; None
+      case portsEnd() => isPort = false; None
+      case declaration(kind, dimensions, name) =>
+        val bits = range.findAllMatchIn(dimensions).map(at => at.group(1).toInt - at.group(2).toInt + 1).product
+        keeps = kind == "reg" || bits >= EraseSpec.leastBits
+        keep(name)
+      case samePort(name) if isPort => keep(name)
+      case _ => None
     }
-    Files.write(file, ("`verilator_config" +: kept).asJava)
   }
 
   private def erase(suites: Seq[Suite]): Unit = {
@@ -135,4 +147,10 @@ class EraseSpec extends AnyFunSuite {
     LongForm.only()
     erase(Suite.all)
   }
+}
+
+object EraseSpec {
+
+  /** Of the shortest secret that is told apart ([[Secret]]). */
+  private val leastBits: Int = 32
 }
