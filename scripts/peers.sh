@@ -18,8 +18,9 @@ declare -A packages=(
   [linux]="qemu-system-x86 busybox-static kmod iproute2 gcc libc6-dev"
   [prometheus]="prometheus"
   [nginx]="nginx-light openssl"
+  [frr]="frr"
 )
-peers=(wireshark slurm linux prometheus nginx)
+peers=(wireshark slurm linux prometheus nginx frr)
 
 wanted=("${peers[@]}")
 if [ -n "${1:-}" ]; then

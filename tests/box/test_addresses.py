@@ -3,7 +3,8 @@
 to addresses that none may have, are dropped by name, and good ones among them pass."""
 
 import pytest
-from scapy.layers.inet import IP, UDP
+from scapy.contrib.ospf import OSPF_Hdr, OSPF_Hello, OSPFv3_Hdr, OSPFv3_Hello
+from scapy.layers.inet import IP, TCP, UDP, fragment
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -111,7 +112,7 @@ def test_decrypted_packets_are_dropped_by_name(make_box) -> None:
 def test_groups_need_a_policy_of_their_own(make_box) -> None:
     """A policy of 0.0.0.0/0 holds for hosts alone, and so do the SA's selectors that follow from
     it."""
-    addresses = ("224.0.0.0", "239.255.255.255", "255.255.255.255")
+    addresses = ("224.0.1.0", "239.255.255.255", "255.255.255.255")
     frames = [red(dst=GROUP, to=to) for to in addresses]
     inside = [packet(FAR_HOST, to) for to in addresses]
     hosts = make_box(HOSTS).red([red(), *frames, red(to="223.255.255.255")])
@@ -128,6 +129,46 @@ def test_groups_need_a_policy_of_their_own(make_box) -> None:
         forwarded(bytes(packet(HOST, to))) for to in (FAR_HOST, *addresses)
     ]
     assert groups.named() == {}
+
+
+def test_what_is_of_one_link_goes_to_the_cpu(make_box) -> None:
+    """Hellos of OSPF reach the CPU whatever the policies, groups beside them cross by theirs, and out
+    of a tunnel comes none of them."""
+    policy = (
+        "xfrm policy add src 2001:db8:18::/48 dst ff00::/8 dir out "
+        f"tmpl src {TUNNEL.near} dst {TUNNEL.far} proto esp reqid {TUNNEL.spi_out} mode tunnel\n"
+    )
+    ours = IPv6(src="2001:db8:18::2", dst="ff0e::101", hlim=9) / UDP(sport=7, dport=9) / Raw(b"x" * 60)
+    hello = [
+        Ether(dst="01:00:5e:00:00:05") / IP(src=HOST, dst="224.0.0.5", ttl=1) / OSPF_Hdr() / OSPF_Hello(),
+        Ether(dst="33:33:00:00:00:05") / IPv6(src="fe80::2", dst="ff02::5", hlim=1) / OSPFv3_Hdr() / OSPFv3_Hello(),
+        red(to="224.0.0.255", dst=GROUP),
+        red(source="169.254.1.1"),
+        red(to="169.254.255.254"),
+    ]
+    for frame in hello:
+        frame.src = "02:00:00:00:00:99"
+    router = make_box(GROUPS + policy)
+    outcome = router.red([*hello, Ether(dst="33:33:00:00:01:01", src="02:00:00:00:00:99") / ours, red(to="224.0.1.0")])
+    assert outcome.named() == {"inner.punt_link_local": len(hello)}
+    peer = TUNNEL.peer_receiver()
+    crossed = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
+    assert crossed == [forwarded(bytes(each)) for each in (ours, packet(HOST, "224.0.1.0"))]
+    back = [packet(FAR_HOST, "224.0.0.5"), packet("169.254.1.1", HOST), packet(FAR_HOST, "169.254.1.1")]
+    outcome = router.black([wire(inner, number + 1) for number, inner in enumerate(back)])
+    assert outcome.named() == {"inner.drop_inner_martian": len(back)}
+
+
+def test_the_cpu_gets_what_is_for_the_box(make_box) -> None:
+    """At red, of any protocol and TTL, whole or in fragments; its neighbour's goes by the policies."""
+    segment = IP(src=HOST, dst=OWN, ttl=1) / TCP(dport=179) / Raw(b"x" * 900)
+    pieces = [Ether(dst=RED_MAC, src="02:00:00:00:00:99") / each for each in (segment, *fragment(segment, 400))]
+    outcome = make_box(HOSTS).red([*pieces, red(to=OWN), red(to="198.18.0.253")])
+    assert outcome.named() == {"inner.punt_local": 3}
+    assert len(outcome.out) == 1
+    # Without an address the port is no host.
+    outcome = make_box(TUNNEL.batch() + "link set dev red promisc on\n").red([red(to=OWN)])
+    assert outcome.named() == {} and len(outcome.out) == 1
 
 
 def test_what_comes_in_clear_is_not_from_the_red_network(make_box) -> None:

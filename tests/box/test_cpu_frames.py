@@ -92,7 +92,8 @@ BLACK = [
     ("ike", "ike", ETHERNET / IP(src=FAR, dst=NEAR) / UDP(sport=4500, dport=4500) / Raw(bytes(4) + b"\x01" * 28)),
     ("arp", "arp", EVERYBODY / ARP(op=1, psrc=FAR, pdst=NEAR)),
     ("nd", "nd", EVERYBODY / IPv6(src="2001:db8:c0::2", dst="ff02::1:ff00:1", hlim=255) / NS),
-    ("ipv6", "other", ETHERNET / IPv6(src="fe80::1", dst="fe80::2") / UDP() / Raw(b"x")),
+    ("link_local", "link_local", ETHERNET / IPv6(src="fe80::1", dst="fe80::2") / UDP() / Raw(b"x")),
+    ("link_local", "link_local", ETHERNET / IP(src=FAR, dst="224.0.0.18", ttl=255, proto=112) / Raw(bytes(20))),
     ("icmp", "icmp", ETHERNET / IP(src=FAR, dst=NEAR) / ICMP(id=1, seq=2) / Raw(bytes(1000))),
     ("icmp", "icmp", ETHERNET / IPv6(src="2001:db8:c0::2", dst=NEAR_V6) / ICMPv6EchoRequest()),
     ("unknown_spi", "unknown_spi", ETHERNET / IP(src=FAR, dst=NEAR) / UNKNOWN),
@@ -113,6 +114,7 @@ BLACK = [
 RED = [
     ("arp", "arp", EVERYBODY / ARP(op=1, psrc="198.18.0.2", pdst="198.18.0.1")),
     ("nd", "nd", EVERYBODY / IPv6(src="fe80::1", dst="ff02::1:ff00:1", hlim=255) / NS),
+    ("link_local", "link_local", ETHERNET / IP(src="198.18.0.2", dst="224.0.0.1", ttl=1, proto=2) / Raw(bytes(8))),
     ("ttl", "ttl", ETHERNET / IP(src="198.18.0.2", dst="198.19.0.2", ttl=1) / UDP() / Raw(b"probe")),
     ("mtu", "mtu", ETHERNET / IP(src="198.18.0.2", dst="198.19.0.2", flags="DF") / UDP() / Raw(bytes(1472))),
     ("other", "other", Ether(dst="01:80:c2:00:00:0e", src="02:00:00:00:00:99", type=0x88CC) / Raw(bytes(9582))),

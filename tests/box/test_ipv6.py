@@ -108,8 +108,8 @@ def test_selectors_tell_prefixes_ports_and_types(make_box) -> None:
         (IP(src="198.18.0.1", dst="198.19.0.1") / udp, "inner.drop_policy"),
         (IPv6(src=RED + "1", dst=there, hlim=1) / udp, "inner.punt_ttl"),
         (IPv6(src=RED + "1", dst=there, hlim=255) / ICMPv6ND_NS(tgt=RED + "2"), "inner.punt_nd"),
-        (IPv6(src="fe80::1", dst=there) / udp, "inner.punt_ipv6"),
-        (IPv6(src=RED + "1", dst="ff02::1") / udp, "inner.punt_ipv6"),
+        (IPv6(src="fe80::1", dst=there) / udp, "inner.punt_link_local"),
+        (IPv6(src=RED + "1", dst="ff02::1") / udp, "inner.punt_link_local"),
         (IPv6(src=RED + "1", dst=there) / IPv6ExtHdrFragment(m=1) / udp / Raw(b"x"), "inner.drop_reasm_length"),
     ]
     outcome = make_box(batch).red([ETHERNET / packet for packet, _ in cases])

@@ -14,7 +14,9 @@ from .reading import Reading
 THIS_NETWORK = IPv4Network("0.0.0.0/8")
 CLASS_E = IPv4Network("240.0.0.0/4")
 BROADCAST = IPv4Address("255.255.255.255")
-LINK_LOCAL = IPv6Network("fe80::/10")
+LINK_LOCAL = (IPv4Network("169.254.0.0/16"), IPv6Network("fe80::/10"))
+LINK_GROUPS = IPv4Network("224.0.0.0/24")
+LINK_SCOPE = 2
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,23 @@ def to_group(packet: Reading) -> bool:
 def martian(packet: Reading) -> bool:
     """From or to what no packet on a wire has (RFC 1812 5.3.7, RFC 4291 2.5, RFC 6890 2.2.3), but
     for a host that has no address yet."""
-    asks = packet.src.is_unspecified and to_group(packet) and (packet.version == 6 or packet.dst == BROADCAST)
+    asks = packet.src.is_unspecified and (packet.dst == BROADCAST if packet.version == 4 else _to_link(packet.dst))
     if (_nowhere(packet.src) or packet.src.is_multicast or packet.src in CLASS_E) and not asks:
         return True
     return _nowhere(packet.dst) or (packet.dst in CLASS_E and packet.dst != BROADCAST)
 
 
 def of_one_link(packet: Reading) -> bool:
-    return packet.src in LINK_LOCAL or packet.dst in LINK_LOCAL
+    """From or to a link-local address (RFC 3927 7, RFC 4291 2.5.6), or to a group that no router
+    forwards (RFC 5771 4, RFC 4291 2.7)."""
+    local = any(address in network for address in (packet.src, packet.dst) for network in LINK_LOCAL)
+    return local or _to_link(packet.dst)
+
+
+def _to_link(group: IPv4Address | IPv6Address) -> bool:
+    if isinstance(group, IPv4Address):
+        return group in LINK_GROUPS
+    return group.is_multicast and group.packed[1] & 15 <= LINK_SCOPE
 
 
 def _nowhere(address: IPv4Address | IPv6Address) -> bool:

@@ -11,7 +11,7 @@ from ipaddress import IPv6Address
 
 from scapy.layers.l2 import Dot1Q
 
-from .addresses import Port, martian, to_group
+from .addresses import Port, martian, of_one_link, to_group
 from .ethernet import IPV4, IPV6, MAXIMUM, MINIMUM, TAGS, Frame
 from .ip_packets import NEIGHBOUR_DISCOVERY
 from .reading import Reading, read
@@ -61,8 +61,10 @@ def judge(frame: Frame, port: Port) -> tuple[str, Reading]:
         return "drop_martian", reading
     if bump and neighbour_discovery(reading) and reading.ttl == UNROUTED:
         return CROSSES, reading
-    if not bump and of_this_link(reading):
-        return "punt_nd" if neighbour_discovery(reading) else "punt_ipv6", reading
+    if not bump and neighbour_discovery(reading):
+        return "punt_nd", reading
+    if not bump and of_one_link(reading):
+        return "punt_link_local", reading
     if port.owns(reading.src):
         return "drop_own_source", reading
     return "punt_fragment" if reading.fragment else "", reading
@@ -80,13 +82,3 @@ def ether_type(frame: Frame) -> tuple[int, int]:
 
 def neighbour_discovery(packet: Reading) -> bool:
     return packet.version == 6 and packet.upper == "icmp" and packet.numbers[0] in NEIGHBOUR_DISCOVERY
-
-
-def of_this_link(packet: Reading) -> bool:
-    """IPv6 that no router forwards: neighbour discovery (RFC 4861), link-local addresses (RFC
-    4291 2.5.6), and multicast."""
-    if not isinstance(packet.src, IPv6Address) or not isinstance(packet.dst, IPv6Address):
-        return False
-    if neighbour_discovery(packet):
-        return True
-    return packet.src.is_link_local or packet.dst.is_link_local or packet.dst.is_multicast

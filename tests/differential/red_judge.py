@@ -40,6 +40,8 @@ class RedJudge:
         counter, packet = frame_judge.judge(frame, self.port)
         if counter:
             return ends(f"inner.{counter}")
+        if not self.port.bump and self.port.owns(packet.dst):
+            return ends("inner.punt_local")
         policy = decide(self.policies, packet)
         if policy is None or policy.action == "block":
             return ends("inner.drop_policy")

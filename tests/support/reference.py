@@ -151,6 +151,8 @@ def _classify_ipv4(packet: bytes) -> str:
         return "drop_ip_checksum"
     if any(ip_address(parsed.src) in network for network in NO_SOURCES) and parsed.dst != "255.255.255.255":
         return "drop_martian"
+    if any(ip_address(end).is_link_local for end in (parsed.src, parsed.dst)) or parsed.dst.startswith("224.0.0."):
+        return "punt_link_local"
     if int.from_bytes(packet[6:8], "big") & FRAGMENT_BITS:
         return "punt_fragment"
     if parsed.ttl <= 1:
@@ -168,12 +170,14 @@ def _classify_ipv6(packet: bytes) -> str:
     discovery = parsed.nh == 58 and packet[40] in range(133, 138)
     if discovery:
         return "punt_nd"
-    if source.is_link_local or destination.is_link_local or destination.is_multicast:
-        return "punt_ipv6"
+    if source.is_link_local or destination.is_link_local or (destination.is_multicast and packet[25] & 15 <= 2):
+        return "punt_link_local"
     if parsed.nh == 44 and (parsed.payload.m or parsed.payload.offset):
         return "punt_fragment"
     if parsed.hlim <= 1:
         return "punt_ttl"
+    if destination.is_multicast:
+        return "drop_policy"  # it is of hosts
     return "protect"
 
 

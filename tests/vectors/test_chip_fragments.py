@@ -87,8 +87,8 @@ def cases() -> Iterator[tuple[str, str, list[bytes]]]:
     peer6 = IPv6(src="2001:db8:64::7", dst="2001:db8:71::1")
     yield "outer", "esp6", v6(OUTER, peer6, esp, 1280)
     yield "outer", "esp6_tiny", v6(OUTER, peer6, ESP(spi=0x1001, seq=1, data=LOAD[:36]), 56)
-    # Of one link, and of multicast: whole to a bump in the wire alone.
-    link_local, group = IPv6(src="fe80::1", dst="fe80::2"), IPv6(src="2001:db8::1", dst="ff05::1:3")
+    # Of one link, of a host and of a group: whole to a bump in the wire alone.
+    link_local, group = IPv6(src="fe80::1", dst="fe80::2"), IPv6(src="2001:db8::1", dst="ff02::1:3")
     yield "link", "link_local", v6(OUTER, link_local, udp / Raw(LOAD[:1400]), 600)
     yield "link", "multicast", v6(OUTER / tags, group / IPv6ExtHdrDestOpt(), udp / Raw(LOAD[:300]), 200)
     yield "outer", "esp6_headers", v6(OUTER / tags, peer6 / IPv6ExtHdrDestOpt(), esp, 600)

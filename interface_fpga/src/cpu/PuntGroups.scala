@@ -17,11 +17,13 @@ object PuntGroups {
     PuntReason.unknownSpi -> PuntGroup.unknownSpi,
     PuntReason.mtu -> PuntGroup.mtu,
     PuntReason.reasm -> PuntGroup.reasm,
-    PuntReason.ttl -> PuntGroup.ttl
+    PuntReason.ttl -> PuntGroup.ttl,
+    PuntReason.linkLocal -> PuntGroup.linkLocal,
+    PuntReason.local -> PuntGroup.local
   )
 
   /** Number of punt reasons. */
-  val reasons: Int = PuntReason.ttl + 1
+  val reasons: Int = PuntReason.local + 1
 
   /** The group of a reason; `other` for a reason without its own group. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(

@@ -99,7 +99,7 @@ class InnerClassifier extends Module {
   private val in = io.findings.bits
   private val fields = in.fields
 
-  private val judge = Module(new FrameJudge)
+  private val judge = Module(new FrameJudge(delivers = true))
   judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac

@@ -149,6 +149,8 @@ class InnerPaths(
       InnerCounters.inboundRuleRowUpset -> decrypt.io.events.ruleRowUpset,
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntMtu -> punt.refused(PuntGroup.mtu),
+      InnerCounters.puntLocal -> punt.punted(PuntReason.local),
+      InnerCounters.dropPuntLocal -> punt.refused(PuntGroup.local),
       InnerCounters.dropTtlExpired -> punt.refused(PuntGroup.ttl),
       InnerCounters.puntTtl -> punt.punted(PuntReason.ttl),
       InnerCounters.puntMtu -> punt.punted(PuntReason.mtu),
@@ -196,5 +198,5 @@ object InnerPaths {
 
   /** Token buckets of [[InnerConfig.puntGroups]]. */
   private val puntLimits =
-    Seq(InnerRegs.limitOther, InnerRegs.limitArp, InnerRegs.limitNd, InnerRegs.limitMtu, InnerRegs.limitTtl)
+    Seq(InnerRegs.limitOther, InnerRegs.limitArp, InnerRegs.limitNd, InnerRegs.limitLinkLocal, InnerRegs.limitMtu, InnerRegs.limitTtl, InnerRegs.limitLocal)
 }

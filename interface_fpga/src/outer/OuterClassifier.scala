@@ -113,7 +113,7 @@ class OuterClassifier extends Module {
   private val in = io.findings.bits
   private val fields = in.fields
 
-  private val judge = Module(new FrameJudge)
+  private val judge = Module(new FrameJudge(delivers = false))
   judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac

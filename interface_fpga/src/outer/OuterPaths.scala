@@ -121,6 +121,7 @@ object OuterPaths {
     OuterRegs.limitIke,
     OuterRegs.limitArp,
     OuterRegs.limitNd,
+    OuterRegs.limitLinkLocal,
     OuterRegs.limitIcmp,
     OuterRegs.limitSpi,
     OuterRegs.limitReasm

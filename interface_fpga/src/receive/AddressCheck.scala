@@ -11,11 +11,18 @@ class AddressFindings extends Bundle {
   /** Source or destination that no packet on a wire has. */
   val martian = Bool()
 
-  /** From or to fe80::/10: of one link alone (RFC 4291 2.5.6). */
+  /**
+   * Of one link alone, so no router forwards it: from or to fe80::/10 or 169.254.0.0/16 (RFC 4291
+   * 2.5.6, RFC 3927 7), or to a group of the scopes up to the link (ff00::/8 with a scope of 0 to 2,
+   * RFC 4291 2.7, or 224.0.0.0/24, RFC 5771 4).
+   */
   val linkLocal = Bool()
 
   /** From one of the box's own addresses. */
   val own = Bool()
+
+  /** To one of them. */
+  val toOwn = Bool()
 
   /** From the network of one of them, itself included. */
   val near = Bool()
@@ -31,8 +38,8 @@ class AddressFindings extends Bundle {
  *    127.0.0.0/8, or 240.0.0.0/4 but for 255.255.255.255
  *  - martian (RFC 4291 2.5.2, 2.5.3, 2.7, RFC 6890 2.2.3): from ::, ::1, ff00::/8 or ::ffff:0:0/96;
  *    to ::, ::1 or ::ffff:0:0/96
- *  - no martian: from 0.0.0.0 to 255.255.255.255, or from :: to ff00::/8, as a host without an
- *    address asks (RFC 2131 4.1, RFC 3590 4)
+ *  - no martian: from 0.0.0.0 to 255.255.255.255, or from :: to a group of its link, as a host
+ *    without an address asks (RFC 2131 4.1, RFC 3590 4)
  *
  * The box has no address of a version whose number is 0. A pipeline without stalls: `out` belongs
  * to the `fields` of [[AddressCheck.latency]] cycles before.
@@ -60,9 +67,13 @@ class AddressCheck extends Module {
   private def nowhere6(address: UInt): Bool =
     address(127, 48) === 0.U && (address(47, 32).andR || address(47, 1) === 0.U)
   private val group6 = GroupAddress.ipv6(destination)
-  private val asks6 = source === 0.U && group6
+  private val linkGroup6 = group6 && destination(115, 112) <= 2.U
+  private val asks6 = source === 0.U && linkGroup6
   private val martian6 = nowhere6(source) && !asks6 || source(127, 120).andR || nowhere6(destination)
-  private def linkLocal(address: UInt): Bool = address(127, 118) === 0x3fa.U
+  private def linkLocal4(address: UInt): Bool = address(31, 16) === 0xa9fe.U
+  private def linkLocal6(address: UInt): Bool = address(127, 118) === 0x3fa.U
+  private val near4 = linkLocal4(source) || linkLocal4(destination) || destination(31, 8) === 0xe00000.U
+  private val near6 = linkLocal6(source) || linkLocal6(destination) || linkGroup6
 
   // Set while no traffic flows.
   private val isSetV4 = RegNext(io.box.own.v4.orR)
@@ -73,8 +84,11 @@ class AddressCheck extends Module {
   private val differs6 = source ^ io.box.own.v6
 
   io.out.martian := RegNext(Mux(v6, martian6, martian4))
-  io.out.linkLocal := RegNext(v6 && (linkLocal(source) || linkLocal(destination)))
+  io.out.linkLocal := RegNext(Mux(v6, near6, near4))
   io.out.own := RegNext(Mux(v6, isSetV6 && differs6 === 0.U, isSetV4 && differs4 === 0.U))
+  io.out.toOwn := RegNext(
+    Mux(v6, isSetV6 && destination === io.box.own.v6, isSetV4 && destination(31, 0) === io.box.own.v4)
+  )
   io.out.near := RegNext(Mux(v6, isSetV6 && (differs6 & mask6) === 0.U, isSetV4 && (differs4 & mask4) === 0.U))
   io.out.group := RegNext(Mux(v6, group6, group4))
 }

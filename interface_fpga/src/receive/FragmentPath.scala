@@ -72,7 +72,7 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
   parser.io.in.bits.length := stage.io.launch.bits.meta.length
   private val fields = parser.io.out.bits
 
-  private val judge = Module(new FrameJudge)
+  private val judge = Module(new FrameJudge(delivers = false))
   judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac

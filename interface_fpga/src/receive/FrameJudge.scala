@@ -60,14 +60,17 @@ class FrameJudgement extends Bundle {
  *  1. IPv6 neighbour discovery: punt; of a bump in the wire crosses if its hop limit is 255, which
  *     says that it comes from this link, and is judged as any other packet if not (RFC
  *     4861 6.1, 7.1)
- *  1. other IPv6 of this link alone, from or to a link-local address or to a multicast one: punt
- *     (RFC 4291 2.5.6); passes of a bump in the wire
+ *  1. other IP of this link alone ([[AddressFindings.linkLocal]]): punt; passes of a bump in the
+ *     wire
  *  1. from an address of the box: drop ownSource (RFC 1812 5.3.8)
  *  1. a fragment: punt, with a reason of its own if its sender has to be told ([[FragmentNotice]])
+ *  1. with `delivers`, to an address of the box that is no bump in the wire: punt (RFC 1812 5.2.3)
  *
  * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.
+ *
+ * @param delivers all packets to the box's own addresses are for the CPU, of whatever protocol
  */
-class FrameJudge extends Module {
+class FrameJudge(delivers: Boolean) extends Module {
   val io = IO(new Bundle {
 
     /** The box is a bump in the wire. */
@@ -89,6 +92,7 @@ class FrameJudge extends Module {
   addresses.io.box.own := io.own
   addresses.io.fields := fields
   require(AddressCheck.latency == 1, "what addresses are is known with the questions of stage 1")
+  private val routed = RegNext(!io.bump)
   private val toGroup = RegNext(!io.bump && fields.macDestination(0))
   private val filtered = io.macFilter && !fields.macDestination(0) && fields.macDestination =/= io.portMac
   private val questions = VecInit(
@@ -101,16 +105,21 @@ class FrameJudge extends Module {
       fields.malformed,
       fields.checksumBad,
       fields.unfinished
-    ).map(RegNext(_)) ++ Seq(toGroup && !addresses.io.out.group, addresses.io.out.martian) ++ Seq(
-      Mux(io.bump, FrameJudge.fromThisLink(fields), FrameJudge.neighbourDiscovery(fields)),
-      fields.isV6 && FrameJudge.linkScope(fields) && !io.bump
-    ).map(RegNext(_)) ++ Seq(addresses.io.out.own, RegNext(fields.fragment))
+    ).map(RegNext(_)) ++ Seq(
+      toGroup && !addresses.io.out.group,
+      addresses.io.out.martian,
+      RegNext(Mux(io.bump, FrameJudge.fromThisLink(fields), FrameJudge.neighbourDiscovery(fields))),
+      routed && addresses.io.out.linkLocal,
+      addresses.io.out.own,
+      RegNext(fields.fragment),
+      if (delivers) routed && addresses.io.out.toOwn else false.B
+    )
   )
 
   // Stage 2: the first that fits.
   private val first = PriorityEncoderOH(questions)
   private val Seq(dropFilter, dropSource, arp, vlan, other, dropMalformed, dropChecksum) = first.take(7)
-  private val Seq(headers, dropGroup, dropMartian, neighbours, linkScope, dropOwn, fragment) = first.drop(7)
+  private val Seq(headers, dropGroup, dropMartian, neighbours, linkLocal, dropOwn, fragment, local) = first.drop(7)
   private val bump = RegNext(io.bump)
   private val notice = RegNext(fields.notice)
   private val crosses = bump && (arp || neighbours)
@@ -120,9 +129,10 @@ class FrameJudge extends Module {
     other -> PuntReason.other,
     headers -> PuntReason.extensionHeaders,
     (neighbours && !bump) -> PuntReason.nd,
-    linkScope -> PuntReason.ipv6,
+    linkLocal -> PuntReason.linkLocal,
     (fragment && !notice) -> PuntReason.fragment,
-    (fragment && notice) -> PuntReason.reasm
+    (fragment && notice) -> PuntReason.reasm,
+    local -> PuntReason.local
   )
   private val out = Wire(new FrameJudgement)
   out.passes := !questions.asUInt.orR
@@ -147,10 +157,4 @@ object FrameJudge {
 
   /** Neighbour discovery with a hop limit of 255, which no router has lowered. */
   def fromThisLink(fields: HeaderFields): Bool = neighbourDiscovery(fields) && fields.ttl.andR
-
-  /** From or to fe80::/10, or to ff00::/8, of any scope. */
-  private def linkScope(fields: HeaderFields): Bool = {
-    def linkLocal(address: UInt): Bool = address(127, 118) === 0x3fa.U
-    linkLocal(fields.source) || linkLocal(fields.destination) || fields.destination(127, 120).andR
-  }
 }

@@ -20,7 +20,7 @@ const (
 	InnerCounterDropLinkDown              = 12
 	InnerCounterDropPuntOverflow          = 13
 	InnerCounterPuntArp                   = 14
-	InnerCounterPuntIpv6                  = 15
+	InnerCounterPuntLinkLocal             = 15
 	InnerCounterPuntVlan                  = 16
 	InnerCounterPuntFragment              = 17
 	InnerCounterPuntOther                 = 18
@@ -68,45 +68,48 @@ const (
 	InnerCounterDscpSaRowUpset            = 60
 	InnerCounterDummyRowUpset             = 61
 	InnerCounterReasmHeld                 = 62
-	InnerCounterLinkRxPackets             = 63
-	InnerCounterLinkRxLost                = 64
-	InnerCounterLinkResyncs               = 65
-	InnerCounterDropTxDisabled            = 66
-	InnerCounterDropNoSelector            = 67
-	InnerCounterDropReplayed              = 68
-	InnerCounterDropTooOld                = 69
-	InnerCounterDropSelectorMismatch      = 70
-	InnerCounterDropInnerMalformed        = 71
-	InnerCounterDropInnerChecksum         = 72
-	InnerCounterDropInnerNotIp            = 73
-	InnerCounterDropInnerExtensionHeaders = 74
-	InnerCounterDropInnerTtlExpired       = 75
-	InnerCounterDropEcn                   = 76
-	InnerCounterDropNoNextHop             = 77
-	InnerCounterTxFrames                  = 78
-	InnerCounterTxBytes                   = 79
-	InnerCounterDropInnerLifetime         = 80
-	InnerCounterInjectFrames              = 81
-	InnerCounterDropInjectDisabled        = 82
-	InnerCounterDropInjectLength          = 83
-	InnerCounterEcnUnexpected             = 84
-	InnerCounterDropFragmentOffset        = 85
-	InnerCounterDropInClearDenied         = 86
-	InnerCounterDropWindowUpset           = 87
-	InnerCounterWindowTopRepaired         = 88
-	InnerCounterWindowTopLost             = 89
-	InnerCounterWindowRowFilled           = 90
-	InnerCounterControlRepaired           = 91
-	InnerCounterDropInboundRuleUpset      = 92
-	InnerCounterInboundRuleRowUpset       = 93
-	InnerCounterDropInnerMartian          = 94
-	InnerCounterDropInnerOwnSource        = 95
-	InnerCounterDropRedSource             = 96
-	InnerCounterSelectorRowUpset          = 97
-	InnerCounterNextHopRowUpset           = 98
-	InnerCounterDropUnresolved            = 99
-	InnerCounterDropHostUpset             = 100
-	InnerCounterHostRowUpset              = 101
+	InnerCounterDropPuntLinkLocal         = 63
+	InnerCounterPuntLocal                 = 64
+	InnerCounterDropPuntLocal             = 65
+	InnerCounterLinkRxPackets             = 66
+	InnerCounterLinkRxLost                = 67
+	InnerCounterLinkResyncs               = 68
+	InnerCounterDropTxDisabled            = 69
+	InnerCounterDropNoSelector            = 70
+	InnerCounterDropReplayed              = 71
+	InnerCounterDropTooOld                = 72
+	InnerCounterDropSelectorMismatch      = 73
+	InnerCounterDropInnerMalformed        = 74
+	InnerCounterDropInnerChecksum         = 75
+	InnerCounterDropInnerNotIp            = 76
+	InnerCounterDropInnerExtensionHeaders = 77
+	InnerCounterDropInnerTtlExpired       = 78
+	InnerCounterDropEcn                   = 79
+	InnerCounterDropNoNextHop             = 80
+	InnerCounterTxFrames                  = 81
+	InnerCounterTxBytes                   = 82
+	InnerCounterDropInnerLifetime         = 83
+	InnerCounterInjectFrames              = 84
+	InnerCounterDropInjectDisabled        = 85
+	InnerCounterDropInjectLength          = 86
+	InnerCounterEcnUnexpected             = 87
+	InnerCounterDropFragmentOffset        = 88
+	InnerCounterDropInClearDenied         = 89
+	InnerCounterDropWindowUpset           = 90
+	InnerCounterWindowTopRepaired         = 91
+	InnerCounterWindowTopLost             = 92
+	InnerCounterWindowRowFilled           = 93
+	InnerCounterControlRepaired           = 94
+	InnerCounterDropInboundRuleUpset      = 95
+	InnerCounterInboundRuleRowUpset       = 96
+	InnerCounterDropInnerMartian          = 97
+	InnerCounterDropInnerOwnSource        = 98
+	InnerCounterDropRedSource             = 99
+	InnerCounterSelectorRowUpset          = 100
+	InnerCounterNextHopRowUpset           = 101
+	InnerCounterDropUnresolved            = 102
+	InnerCounterDropHostUpset             = 103
+	InnerCounterHostRowUpset              = 104
 )
 
 // InnerCounters is ordered by index.
@@ -126,7 +129,7 @@ var InnerCounters = []Counter{
 	{Name: "drop_link_down", Index: 12, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_punt_overflow", Index: 13, Path: "encrypt", Kind: "drop"},
 	{Name: "punt_arp", Index: 14, Path: "encrypt", Kind: "punted"},
-	{Name: "punt_ipv6", Index: 15, Path: "encrypt", Kind: "punted"},
+	{Name: "punt_link_local", Index: 15, Path: "encrypt", Kind: "punted"},
 	{Name: "punt_vlan", Index: 16, Path: "encrypt", Kind: "punted"},
 	{Name: "punt_fragment", Index: 17, Path: "encrypt", Kind: "punted"},
 	{Name: "punt_other", Index: 18, Path: "encrypt", Kind: "punted"},
@@ -174,45 +177,48 @@ var InnerCounters = []Counter{
 	{Name: "dscp_sa_row_upset", Index: 60, Path: "encrypt", Kind: "info"},
 	{Name: "dummy_row_upset", Index: 61, Path: "encrypt", Kind: "info"},
 	{Name: "reasm_held", Index: 62, Path: "encrypt", Kind: "held"},
-	{Name: "link_rx_packets", Index: 63, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 64, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 65, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 78, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 79, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 80, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 81, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 84, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 87, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 88, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 89, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 90, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 91, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 92, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 93, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 94, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 96, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 97, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 98, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 99, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 100, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 101, Path: "decrypt", Kind: "info"},
+	{Name: "drop_punt_link_local", Index: 63, Path: "encrypt", Kind: "drop"},
+	{Name: "punt_local", Index: 64, Path: "encrypt", Kind: "punted"},
+	{Name: "drop_punt_local", Index: 65, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 66, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 67, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 68, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 80, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 81, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 82, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 84, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 87, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 91, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 92, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 93, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 94, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 96, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 97, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 98, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 100, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 101, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 102, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 103, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 104, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -322,7 +328,7 @@ const (
 	OuterCounterDropLinkDown           = 34
 	OuterCounterDropPuntOverflow       = 35
 	OuterCounterPuntArp                = 36
-	OuterCounterPuntIpv6               = 37
+	OuterCounterPuntLinkLocal          = 37
 	OuterCounterPuntVlan               = 38
 	OuterCounterPuntFragment           = 39
 	OuterCounterPuntIke                = 40
@@ -369,6 +375,7 @@ const (
 	OuterCounterDropMartian            = 81
 	OuterCounterDropOwnSource          = 82
 	OuterCounterReasmHeld              = 83
+	OuterCounterDropPuntLinkLocal      = 84
 )
 
 // OuterCounters is ordered by index.
@@ -410,7 +417,7 @@ var OuterCounters = []Counter{
 	{Name: "drop_link_down", Index: 34, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_punt_overflow", Index: 35, Path: "decrypt", Kind: "drop"},
 	{Name: "punt_arp", Index: 36, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ipv6", Index: 37, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_link_local", Index: 37, Path: "decrypt", Kind: "punted"},
 	{Name: "punt_vlan", Index: 38, Path: "decrypt", Kind: "punted"},
 	{Name: "punt_fragment", Index: 39, Path: "decrypt", Kind: "punted"},
 	{Name: "punt_ike", Index: 40, Path: "decrypt", Kind: "punted"},
@@ -457,4 +464,5 @@ var OuterCounters = []Counter{
 	{Name: "drop_martian", Index: 81, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_own_source", Index: 82, Path: "decrypt", Kind: "drop"},
 	{Name: "reasm_held", Index: 83, Path: "decrypt", Kind: "held"},
+	{Name: "drop_punt_link_local", Index: 84, Path: "decrypt", Kind: "drop"},
 }

@@ -156,6 +156,8 @@ const (
 	PuntGroupMtu        = 6
 	PuntGroupReasm      = 7
 	PuntGroupTtl        = 8
+	PuntGroupLinkLocal  = 9
+	PuntGroupLocal      = 10
 )
 
 // PuntGroupNames gives the name of each value.
@@ -169,13 +171,15 @@ var PuntGroupNames = map[uint32]string{
 	PuntGroupMtu:        "mtu",
 	PuntGroupReasm:      "reasm",
 	PuntGroupTtl:        "ttl",
+	PuntGroupLinkLocal:  "link_local",
+	PuntGroupLocal:      "local",
 }
 
 // Values of punt_reason.
 const (
 	PuntReasonNone             = 0
 	PuntReasonArp              = 1
-	PuntReasonIpv6             = 2
+	PuntReasonLinkLocal        = 2
 	PuntReasonVlan             = 3
 	PuntReasonFragment         = 4
 	PuntReasonIke              = 5
@@ -188,13 +192,14 @@ const (
 	PuntReasonNd               = 12
 	PuntReasonReasm            = 13
 	PuntReasonTtl              = 14
+	PuntReasonLocal            = 15
 )
 
 // PuntReasonNames gives the name of each value.
 var PuntReasonNames = map[uint32]string{
 	PuntReasonNone:             "none",
 	PuntReasonArp:              "arp",
-	PuntReasonIpv6:             "ipv6",
+	PuntReasonLinkLocal:        "link_local",
 	PuntReasonVlan:             "vlan",
 	PuntReasonFragment:         "fragment",
 	PuntReasonIke:              "ike",
@@ -207,6 +212,7 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonNd:               "nd",
 	PuntReasonReasm:            "reasm",
 	PuntReasonTtl:              "ttl",
+	PuntReasonLocal:            "local",
 }
 
 // Values of drp_target.

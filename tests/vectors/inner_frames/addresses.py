@@ -38,7 +38,8 @@ def encrypt_cases_addresses() -> Iterator[tuple[str, int, str]]:
         yield "drop_mac_group", 0, frame('IPv6(src="fe80::1", dst="2001:db8::1", hlim=255) / NA()', dst)
         yield "punt_nd", 0, frame('IPv6(src="::", dst="ff02::1:ff00:1", hlim=255) / NS()', dst)
         yield "punt_arp", 0, frame("ARP()", dst)
-        yield "drop_policy", 0, frame(v4(dst="224.0.0.251"), dst)
+        yield "punt_link_local", 0, frame(v4(dst="224.0.0.251"), dst)
+        yield "drop_policy", 0, frame(v4(dst="239.255.255.250"), dst)
     yield "drop_policy", 0, frame(v4(src="0.0.0.0", dst="255.255.255.255"), "ff:ff:ff:ff:ff:ff")
     # Martians come before the policy, and in fragments.
     for src in MARTIAN:
@@ -51,8 +52,16 @@ def encrypt_cases_addresses() -> Iterator[tuple[str, int, str]]:
         yield "drop_martian", 0, frame(v4(dst=dst))
     for dst in (*BESIDE, "239.255.255.255", "255.255.255.255"):
         yield "drop_policy", 0, frame(v4(dst=dst))
+    for end in ("169.254.0.0", "169.254.255.255"):
+        yield "punt_link_local", 0, frame(v4(end))
+        yield "punt_link_local", 0, frame(v4(dst=end))
+    for dst in ("224.0.0.0", "224.0.0.255"):
+        yield "punt_link_local", 0, frame(v4(dst=dst))
+    for beside in ("169.253.255.255", "169.255.0.0"):
+        yield "tx_protect", 5, frame(v4(beside))
     for src in MARTIAN_V6:
         yield "drop_martian", 0, frame(v6(src))
+    yield "drop_martian", 0, frame(v6("::", "ff05::2"))
     for src in BESIDE_V6:
         yield "tx_protect", 5, frame(v6(src))
     for dst in ("::", "::1", "::ffff:10.1.0.9"):
@@ -66,6 +75,14 @@ def encrypt_cases_addresses() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 5, frame(v4("198.51.100.2"))
     yield "tx_protect", 5, frame(v6("2001:db8:6464::2"))
     yield "punt_nd", 0, frame(f'IPv6(src="{OWN_V6}", dst="ff02::1", hlim=255) / NA()')
+    # To the box itself, of any protocol and TTL (RFC 1812 5.2.3, 4.2.2.9); beside its address by the
+    # policies.
+    for ttl in (0, 1, 64):
+        yield "punt_local", 0, frame(f'IP(src="10.0.0.1", dst="{OWN}", id=1, ttl={ttl}) / TCP(dport=179)')
+        yield "punt_local", 0, frame(f'IPv6(src="2001:db8::1", dst="{OWN_V6}", hlim={ttl}) / UDP(dport=53)')
+    yield "punt_local", 0, frame(f'IP(src="10.0.0.1", dst="{OWN}", id=1, proto=50) / Raw(bytes(40))')
+    yield "drop_policy", 0, frame(v4(dst="198.51.100.2"))
+    yield "drop_policy", 0, frame(v6(dst="2001:db8:6464::2"))
 
 
 def decrypt_cases_addresses() -> Iterator[tuple[str, int, int, int, int, bool, str, int | None]]:
@@ -89,13 +106,20 @@ def decrypt_cases_addresses() -> Iterator[tuple[str, int, int, int, int, bool, s
         yield in_clear("tx_frames", packets(src))
     for dst in ("0.0.0.0", "127.0.0.1", "240.0.0.0", "255.255.255.254"):
         yield from_tunnel("drop_inner_martian", packets("10.9.0.1", dst))
+    for end in ("169.254.0.0", "169.254.255.255"):
+        yield from_tunnel("drop_inner_martian", packets(end))
+        yield from_tunnel("drop_inner_martian", packets("10.9.0.1", end))
+    for dst in ("224.0.0.0", "224.0.0.255"):
+        yield from_tunnel("drop_inner_martian", packets("10.9.0.1", dst))
+    for src in ("169.253.255.255", "169.255.0.0"):
+        yield from_tunnel("tx_frames", packets(src))
     for src in (*MARTIAN_V6, "fe80::1", "febf:ffff::1"):
         yield from_tunnel("drop_inner_martian", packets_v6(src))
         yield in_clear("drop_inner_martian", packets_v6(src))
     for src in BESIDE_V6:
         yield from_tunnel("tx_frames", packets_v6(src))
         yield in_clear("tx_frames", packets_v6(src))
-    for dst in ("::", "::1", "::ffff:10.0.0.1", "fe80::1"):
+    for dst in ("::", "::1", "::ffff:10.0.0.1", "fe80::1", "ff02::5"):
         yield from_tunnel("drop_inner_martian", packets_v6("2001:db8:9::1", dst))
     # The box's own addresses, and in clear the red network's, at its ends.
     for way in (from_tunnel, in_clear):

@@ -166,7 +166,7 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
         ("10.0.1.128", "UDP(dport=81)", False),  # a discard before it
         ("10.0.1.127", "ICMP()", False),
         ("10.0.2.0", udp, False),  # no rule
-        ("224.0.0.1", udp, False),
+        ("224.0.1.1", udp, False),
     ):
         counter = "tx_frames" if allowed else "drop_in_clear_denied"
         yield counter, 7, 0, 0, 0, True, f"{ip(dst=dst)} / {rest}", None

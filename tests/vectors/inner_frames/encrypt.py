@@ -75,7 +75,7 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         yield "drop_policy", 0, f"{ip('10.4.0.9').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
         yield "punt_arp", 0, f"{ether} / {tags} / ARP()"
         yield "tx_protect", 5, f'{ether} / {tags} / IPv6(src="2001:db8::1", dst="2001:db8:1::1") / {udp}'
-        yield "punt_ipv6", 0, f'{ether} / {tags} / IPv6(src="fe80::1", dst="2001:db8:1::1") / {udp}'
+        yield "punt_link_local", 0, f'{ether} / {tags} / IPv6(src="fe80::1", dst="2001:db8:1::1") / {udp}'
         yield "drop_ip_malformed", 0, f"{ip('10.1.0.9', ', len=1501').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
     # Not IPv4, not whole, not right.
     yield "punt_arp", 0, f"{ether} / ARP()"
@@ -165,10 +165,12 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 5, f"{ip(there, ', nh=58')} / Raw(bytes([138, 0, 0, 0]))"
     yield "tx_protect", 5, f"{ip(there)} / UDP(sport=0x8700, dport=0)"
     for address in ("fe80::1", "fe80::", "febf:ffff::1"):
-        yield "punt_ipv6", 0, f"{ip(address)} / {udp}"
-        yield "punt_ipv6", 0, f"{ip(there, src=address)} / {udp}"
-    for address in ("ff02::1", "ff00::", "ff0e::101"):
-        yield "punt_ipv6", 0, f"{ip(address)} / {udp}"
+        yield "punt_link_local", 0, f"{ip(address)} / {udp}"
+        yield "punt_link_local", 0, f"{ip(there, src=address)} / {udp}"
+    for address in ("ff02::1", "ff00::", "ff12::1"):
+        yield "punt_link_local", 0, f"{ip(address)} / {udp}"
+    for address in ("ff03::1", "ff05::2", "ff0e::101"):
+        yield "drop_policy", 0, f"{ip(address)} / {udp}"
     for address in ("fec0::1", "fe7f:ffff::1", "feff::1"):
         yield "drop_policy", 0, f"{ip(address)} / {udp}"
         yield "tx_protect", 5, f"{ip(there, src=address)} / {udp}"
@@ -183,7 +185,7 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
         yield "drop_reasm_headers", 0, f"{ip(there)} / Fragment(m=1) / DestOpt(nh={protocol})"
     yield "drop_reasm_headers", 0, f"{ip(there)} / HopByHop() / Fragment(m=1) / DestOpt() / DestOpt(nh=17)"
     yield "drop_reasm_length", 0, f"{ip(there)} / Fragment(m=1, nh=6) / Raw(bytes(9))"
-    yield "punt_ipv6", 0, f"{ip('fe80::1')} / Fragment(m=1) / {udp}"
+    yield "punt_link_local", 0, f"{ip('fe80::1')} / Fragment(m=1) / {udp}"
     yield "punt_extension_headers", 0, f"{ip(there)} / Fragment(m=1) / {' / '.join(['DestOpt()'] * 4)} / {udp}"
     yield "drop_ip_malformed", 0, f"{ip(there, ', plen=17')} / Fragment(m=1) / {udp}"
     yield "punt_extension_headers", 0, f"{ip(there)} / HopByHop(options=PadN(optdata=bytes(68))) / {udp}"

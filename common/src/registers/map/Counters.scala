@@ -18,7 +18,7 @@ object InnerCounters {
   val dropLinkDown = 12
   val dropPuntOverflow = 13
   val puntArp = 14
-  val puntIpv6 = 15
+  val puntLinkLocal = 15
   val puntVlan = 16
   val puntFragment = 17
   val puntOther = 18
@@ -66,45 +66,48 @@ object InnerCounters {
   val dscpSaRowUpset = 60
   val dummyRowUpset = 61
   val reasmHeld = 62
-  val linkRxPackets = 63
-  val linkRxLost = 64
-  val linkResyncs = 65
-  val dropTxDisabled = 66
-  val dropNoSelector = 67
-  val dropReplayed = 68
-  val dropTooOld = 69
-  val dropSelectorMismatch = 70
-  val dropInnerMalformed = 71
-  val dropInnerChecksum = 72
-  val dropInnerNotIp = 73
-  val dropInnerExtensionHeaders = 74
-  val dropInnerTtlExpired = 75
-  val dropEcn = 76
-  val dropNoNextHop = 77
-  val txFrames = 78
-  val txBytes = 79
-  val dropInnerLifetime = 80
-  val injectFrames = 81
-  val dropInjectDisabled = 82
-  val dropInjectLength = 83
-  val ecnUnexpected = 84
-  val dropFragmentOffset = 85
-  val dropInClearDenied = 86
-  val dropWindowUpset = 87
-  val windowTopRepaired = 88
-  val windowTopLost = 89
-  val windowRowFilled = 90
-  val controlRepaired = 91
-  val dropInboundRuleUpset = 92
-  val inboundRuleRowUpset = 93
-  val dropInnerMartian = 94
-  val dropInnerOwnSource = 95
-  val dropRedSource = 96
-  val selectorRowUpset = 97
-  val nextHopRowUpset = 98
-  val dropUnresolved = 99
-  val dropHostUpset = 100
-  val hostRowUpset = 101
+  val dropPuntLinkLocal = 63
+  val puntLocal = 64
+  val dropPuntLocal = 65
+  val linkRxPackets = 66
+  val linkRxLost = 67
+  val linkResyncs = 68
+  val dropTxDisabled = 69
+  val dropNoSelector = 70
+  val dropReplayed = 71
+  val dropTooOld = 72
+  val dropSelectorMismatch = 73
+  val dropInnerMalformed = 74
+  val dropInnerChecksum = 75
+  val dropInnerNotIp = 76
+  val dropInnerExtensionHeaders = 77
+  val dropInnerTtlExpired = 78
+  val dropEcn = 79
+  val dropNoNextHop = 80
+  val txFrames = 81
+  val txBytes = 82
+  val dropInnerLifetime = 83
+  val injectFrames = 84
+  val dropInjectDisabled = 85
+  val dropInjectLength = 86
+  val ecnUnexpected = 87
+  val dropFragmentOffset = 88
+  val dropInClearDenied = 89
+  val dropWindowUpset = 90
+  val windowTopRepaired = 91
+  val windowTopLost = 92
+  val windowRowFilled = 93
+  val controlRepaired = 94
+  val dropInboundRuleUpset = 95
+  val inboundRuleRowUpset = 96
+  val dropInnerMartian = 97
+  val dropInnerOwnSource = 98
+  val dropRedSource = 99
+  val selectorRowUpset = 100
+  val nextHopRowUpset = 101
+  val dropUnresolved = 102
+  val dropHostUpset = 103
+  val hostRowUpset = 104
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -121,7 +124,7 @@ object InnerCounters {
     CounterDesc("drop_link_down", 12, "encrypt", "drop"),
     CounterDesc("drop_punt_overflow", 13, "encrypt", "drop"),
     CounterDesc("punt_arp", 14, "encrypt", "punted"),
-    CounterDesc("punt_ipv6", 15, "encrypt", "punted"),
+    CounterDesc("punt_link_local", 15, "encrypt", "punted"),
     CounterDesc("punt_vlan", 16, "encrypt", "punted"),
     CounterDesc("punt_fragment", 17, "encrypt", "punted"),
     CounterDesc("punt_other", 18, "encrypt", "punted"),
@@ -169,45 +172,48 @@ object InnerCounters {
     CounterDesc("dscp_sa_row_upset", 60, "encrypt", "info"),
     CounterDesc("dummy_row_upset", 61, "encrypt", "info"),
     CounterDesc("reasm_held", 62, "encrypt", "held"),
-    CounterDesc("link_rx_packets", 63, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 64, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 65, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 66, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 67, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 68, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 69, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 70, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 71, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 72, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 73, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 74, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 75, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 76, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 77, "decrypt", "drop"),
-    CounterDesc("tx_frames", 78, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 79, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 80, "decrypt", "drop"),
-    CounterDesc("inject_frames", 81, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 82, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 83, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 84, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 85, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 86, "decrypt", "drop"),
-    CounterDesc("drop_window_upset", 87, "decrypt", "drop"),
-    CounterDesc("window_top_repaired", 88, "decrypt", "info"),
-    CounterDesc("window_top_lost", 89, "decrypt", "info"),
-    CounterDesc("window_row_filled", 90, "decrypt", "info"),
-    CounterDesc("control_repaired", 91, "decrypt", "info"),
-    CounterDesc("drop_inbound_rule_upset", 92, "decrypt", "drop"),
-    CounterDesc("inbound_rule_row_upset", 93, "decrypt", "info"),
-    CounterDesc("drop_inner_martian", 94, "decrypt", "drop"),
-    CounterDesc("drop_inner_own_source", 95, "decrypt", "drop"),
-    CounterDesc("drop_red_source", 96, "decrypt", "drop"),
-    CounterDesc("selector_row_upset", 97, "decrypt", "info"),
-    CounterDesc("next_hop_row_upset", 98, "decrypt", "info"),
-    CounterDesc("drop_unresolved", 99, "decrypt", "drop"),
-    CounterDesc("drop_host_upset", 100, "decrypt", "drop"),
-    CounterDesc("host_row_upset", 101, "decrypt", "info")
+    CounterDesc("drop_punt_link_local", 63, "encrypt", "drop"),
+    CounterDesc("punt_local", 64, "encrypt", "punted"),
+    CounterDesc("drop_punt_local", 65, "encrypt", "drop"),
+    CounterDesc("link_rx_packets", 66, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 67, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 68, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 69, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 70, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 71, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 72, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 73, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 74, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 75, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 76, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 77, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 78, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 79, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 80, "decrypt", "drop"),
+    CounterDesc("tx_frames", 81, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 82, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 83, "decrypt", "drop"),
+    CounterDesc("inject_frames", 84, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 85, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 86, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 87, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 88, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 89, "decrypt", "drop"),
+    CounterDesc("drop_window_upset", 90, "decrypt", "drop"),
+    CounterDesc("window_top_repaired", 91, "decrypt", "info"),
+    CounterDesc("window_top_lost", 92, "decrypt", "info"),
+    CounterDesc("window_row_filled", 93, "decrypt", "info"),
+    CounterDesc("control_repaired", 94, "decrypt", "info"),
+    CounterDesc("drop_inbound_rule_upset", 95, "decrypt", "drop"),
+    CounterDesc("inbound_rule_row_upset", 96, "decrypt", "info"),
+    CounterDesc("drop_inner_martian", 97, "decrypt", "drop"),
+    CounterDesc("drop_inner_own_source", 98, "decrypt", "drop"),
+    CounterDesc("drop_red_source", 99, "decrypt", "drop"),
+    CounterDesc("selector_row_upset", 100, "decrypt", "info"),
+    CounterDesc("next_hop_row_upset", 101, "decrypt", "info"),
+    CounterDesc("drop_unresolved", 102, "decrypt", "drop"),
+    CounterDesc("drop_host_upset", 103, "decrypt", "drop"),
+    CounterDesc("host_row_upset", 104, "decrypt", "info")
   )
 }
 
@@ -314,7 +320,7 @@ object OuterCounters {
   val dropLinkDown = 34
   val dropPuntOverflow = 35
   val puntArp = 36
-  val puntIpv6 = 37
+  val puntLinkLocal = 37
   val puntVlan = 38
   val puntFragment = 39
   val puntIke = 40
@@ -361,6 +367,7 @@ object OuterCounters {
   val dropMartian = 81
   val dropOwnSource = 82
   val reasmHeld = 83
+  val dropPuntLinkLocal = 84
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -399,7 +406,7 @@ object OuterCounters {
     CounterDesc("drop_link_down", 34, "decrypt", "drop"),
     CounterDesc("drop_punt_overflow", 35, "decrypt", "drop"),
     CounterDesc("punt_arp", 36, "decrypt", "punted"),
-    CounterDesc("punt_ipv6", 37, "decrypt", "punted"),
+    CounterDesc("punt_link_local", 37, "decrypt", "punted"),
     CounterDesc("punt_vlan", 38, "decrypt", "punted"),
     CounterDesc("punt_fragment", 39, "decrypt", "punted"),
     CounterDesc("punt_ike", 40, "decrypt", "punted"),
@@ -445,6 +452,7 @@ object OuterCounters {
     CounterDesc("drop_mac_group", 80, "decrypt", "drop"),
     CounterDesc("drop_martian", 81, "decrypt", "drop"),
     CounterDesc("drop_own_source", 82, "decrypt", "drop"),
-    CounterDesc("reasm_held", 83, "decrypt", "held")
+    CounterDesc("reasm_held", 83, "decrypt", "held"),
+    CounterDesc("drop_punt_link_local", 84, "decrypt", "drop")
   )
 }

@@ -144,6 +144,17 @@ object InnerRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitLinkLocal =
+    RegisterDesc("limit_link_local", 0x324, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitLinkLocal {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitLocal = RegisterDesc("limit_local", 0x328, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitLocal {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -189,6 +200,8 @@ object InnerRegs {
     limitNd,
     limitMtu,
     limitTtl,
-    limitInject
+    limitInject,
+    limitLinkLocal,
+    limitLocal
   )
 }

@@ -89,6 +89,12 @@ object OuterRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitLinkLocal =
+    RegisterDesc("limit_link_local", 0x324, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitLinkLocal {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -116,6 +122,7 @@ object OuterRegs {
     limitIcmp,
     limitSpi,
     limitReasm,
-    limitInject
+    limitInject,
+    limitLinkLocal
   )
 }

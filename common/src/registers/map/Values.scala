@@ -75,12 +75,14 @@ object PuntGroup {
   val mtu = 6
   val reasm = 7
   val ttl = 8
+  val linkLocal = 9
+  val local = 10
 }
 
 object PuntReason {
   val none = 0
   val arp = 1
-  val ipv6 = 2
+  val linkLocal = 2
   val vlan = 3
   val fragment = 4
   val ike = 5
@@ -93,6 +95,7 @@ object PuntReason {
   val nd = 12
   val reasm = 13
   val ttl = 14
+  val local = 15
 }
 
 object DrpTarget {

@@ -18,7 +18,9 @@ object PuntedFrame {
     PuntReason.unknownSpi -> PuntGroup.unknownSpi,
     PuntReason.mtu -> PuntGroup.mtu,
     PuntReason.reasm -> PuntGroup.reasm,
-    PuntReason.ttl -> PuntGroup.ttl
+    PuntReason.ttl -> PuntGroup.ttl,
+    PuntReason.linkLocal -> PuntGroup.linkLocal,
+    PuntReason.local -> PuntGroup.local
   )
 
   /** Fails where the header does not fit itself or the frame. */

@@ -42,7 +42,8 @@ trait InnerFrames extends Assertions {
 
   val reasons = Map(
     "punt_arp" -> PuntReason.arp,
-    "punt_ipv6" -> PuntReason.ipv6,
+    "punt_local" -> PuntReason.local,
+    "punt_link_local" -> PuntReason.linkLocal,
     "punt_vlan" -> PuntReason.vlan,
     "punt_fragment" -> PuntReason.fragment,
     "punt_other" -> PuntReason.other,

@@ -68,7 +68,7 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
   private def counts(frames: Seq[OuterFrame]): Map[String, BigInt] = {
     val reasons = Map(
       PuntReason.arp -> "arp",
-      PuntReason.ipv6 -> "ipv6",
+      PuntReason.linkLocal -> "link_local",
       PuntReason.vlan -> "vlan",
       PuntReason.fragment -> "fragment",
       PuntReason.ike -> "ike",

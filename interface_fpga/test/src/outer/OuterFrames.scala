@@ -53,7 +53,7 @@ object OuterFrames {
 
   private val reasons = Map(
     "arp" -> PuntReason.arp,
-    "ipv6" -> PuntReason.ipv6,
+    "link_local" -> PuntReason.linkLocal,
     "vlan" -> PuntReason.vlan,
     "fragment" -> PuntReason.fragment,
     "ike" -> PuntReason.ike,

@@ -10,7 +10,7 @@ import java.net.{Inet6Address, InetAddress}
 
 /** The blocks of RFC 1812 and RFC 6890, each at its edges; the JDK knows the multicast ones. */
 class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
-  private case class Found(martian: Boolean, linkLocal: Boolean, own: Boolean, near: Boolean, group: Boolean)
+  private case class Found(martian: Boolean, linkLocal: Boolean, own: Boolean, toOwn: Boolean, near: Boolean, group: Boolean)
 
   private def number(text: String): BigInt = BigInt(1, InetAddress.getByName(text).getAddress)
 
@@ -21,7 +21,7 @@ class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
     dut.clock.step()
     def is(bit: Bool): Boolean = bit.peek().litToBoolean
     val out = dut.io.out
-    Found(is(out.martian), is(out.linkLocal), is(out.own), is(out.near), is(out.group))
+    Found(is(out.martian), is(out.linkLocal), is(out.own), is(out.toOwn), is(out.near), is(out.group))
   }
 
   /** The JDK makes an IPv4 address of one that maps it. */
@@ -89,6 +89,7 @@ class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
         ("0.0.0.0", "255.255.255.254", true),
         ("0.0.0.0", "224.0.0.1", true),
         ("::", "ff02::16", false),
+        ("::", "ff05::1:3", true),
         ("::1", "ff02::16", true),
         ("::", "2001:db8::1", true)
       )
@@ -97,7 +98,7 @@ class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
-  test("link-local addresses, of either end") {
+  test("link-local addresses, of either end, and groups of the link") {
     simulate(new AddressCheck) { dut =>
       dut.io.box.poke(0.U.asTypeOf(new BoxAddresses))
       val edges = Map("fe7f:ffff::" -> false, "fe80::" -> true, "febf:ffff::" -> true, "fec0::" -> false)
@@ -105,6 +106,32 @@ class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
         assert(check(dut, address, host6).linkLocal == local, address)
         assert(check(dut, host6, address).linkLocal == local, address)
       }
+      val edges4 =
+        Map("169.253.255.255" -> false, "169.254.0.0" -> true, "169.254.255.255" -> true, "169.255.0.0" -> false)
+      for ((address, local) <- edges4) {
+        assert(check(dut, address, host4).linkLocal == local, address)
+        assert(check(dut, host4, address).linkLocal == local, address)
+      }
+      // No address is of both versions.
+      for (address <- Seq("::a9fe:1", "::e000:5")) assert(!check(dut, host6, address).linkLocal, address)
+      val groups = Map(
+        "223.255.255.255" -> false,
+        "224.0.0.0" -> true,
+        "224.0.0.255" -> true,
+        "224.0.1.0" -> false,
+        "239.255.255.255" -> false,
+        "255.255.255.255" -> false,
+        "ff00::1" -> true,
+        "ff01::1" -> true,
+        "ff12::1" -> true,
+        "ff02:ffff::1" -> true,
+        "ff03::1" -> false,
+        "ff05::2" -> false,
+        "ff0e::1" -> false,
+        "fe02::1" -> false
+      )
+      for ((group, local) <- groups)
+        assert(check(dut, if (group.contains(':')) host6 else host4, group).linkLocal == local, group)
     }
   }
 
@@ -121,7 +148,8 @@ class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
         box(if (width == 32) own else "0.0.0.0", prefix, if (width == 128) own else "::", prefix)
         val end = if (width == 32) host4 else host6
         val same = check(dut, own, end)
-        assert(same.own && same.near, s"/$prefix")
+        assert(same.own && same.near && !same.toOwn, s"/$prefix")
+        assert(check(dut, end, own).toOwn && !check(dut, end, other(1)).toOwn, s"/$prefix")
         // The last bit of the prefix flipped, and the first behind it.
         if (prefix > 0) assert(!check(dut, other(BigInt(1) << (width - prefix)), end).near, s"/$prefix")
         if (prefix < width) {
@@ -139,7 +167,7 @@ class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
       box("0.0.0.0", 0, "::", 0)
       for (source <- Seq(host4, host6)) {
         val found = check(dut, source, source)
-        assert(!found.near && !found.own)
+        assert(!found.near && !found.own && !found.toOwn)
       }
     }
   }

@@ -15,7 +15,7 @@ struct Control {
 };
 
 namespace inner {
-inline constexpr std::array<Control, 24> kControls{{
+inline constexpr std::array<Control, 26> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -40,6 +40,8 @@ inline constexpr std::array<Control, 24> kControls{{
     {0x318, 0xffffffff, 0x040000e0},
     {0x31c, 0xffffffff, 0x040000e0},
     {0x320, 0xffffffff, 0x001008bd},
+    {0x324, 0xffffffff, 0x040000e0},
+    {0x328, 0xffffffff, 0x040000e0},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -65,6 +67,8 @@ inline constexpr Control kLimitNd = kControls[20];
 inline constexpr Control kLimitMtu = kControls[21];
 inline constexpr Control kLimitTtl = kControls[22];
 inline constexpr Control kLimitInject = kControls[23];
+inline constexpr Control kLimitLinkLocal = kControls[24];
+inline constexpr Control kLimitLocal = kControls[25];
 }  // namespace inner
 
 namespace crypto {
@@ -83,7 +87,7 @@ inline constexpr Control kSelfTestPeriod = kControls[4];
 }  // namespace crypto
 
 namespace outer {
-inline constexpr std::array<Control, 24> kControls{{
+inline constexpr std::array<Control, 25> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -108,6 +112,7 @@ inline constexpr std::array<Control, 24> kControls{{
     {0x314, 0xffffffff, 0x01000016},
     {0x31c, 0xffffffff, 0x01000016},
     {0x320, 0xffffffff, 0x001008bd},
+    {0x324, 0xffffffff, 0x040000e0},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -133,6 +138,7 @@ inline constexpr Control kLimitIcmp = kControls[20];
 inline constexpr Control kLimitSpi = kControls[21];
 inline constexpr Control kLimitReasm = kControls[22];
 inline constexpr Control kLimitInject = kControls[23];
+inline constexpr Control kLimitLinkLocal = kControls[24];
 }  // namespace outer
 
 }  // namespace sallyport::fuzz

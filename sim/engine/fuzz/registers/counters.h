@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 102> kInnerCounters{{
+inline constexpr std::array<Counter, 105> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -27,7 +27,7 @@ inline constexpr std::array<Counter, 102> kInnerCounters{{
     {"drop_link_down", "encrypt", "drop"},
     {"drop_punt_overflow", "encrypt", "drop"},
     {"punt_arp", "encrypt", "punted"},
-    {"punt_ipv6", "encrypt", "punted"},
+    {"punt_link_local", "encrypt", "punted"},
     {"punt_vlan", "encrypt", "punted"},
     {"punt_fragment", "encrypt", "punted"},
     {"punt_other", "encrypt", "punted"},
@@ -75,6 +75,9 @@ inline constexpr std::array<Counter, 102> kInnerCounters{{
     {"dscp_sa_row_upset", "encrypt", "info"},
     {"dummy_row_upset", "encrypt", "info"},
     {"reasm_held", "encrypt", "held"},
+    {"drop_punt_link_local", "encrypt", "drop"},
+    {"punt_local", "encrypt", "punted"},
+    {"drop_punt_local", "encrypt", "drop"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},
@@ -149,7 +152,7 @@ inline constexpr std::array<Counter, 30> kCryptoCounters{{
     {"control_repaired", "decrypt", "info"},
 }};
 
-inline constexpr std::array<Counter, 84> kOuterCounters{{
+inline constexpr std::array<Counter, 85> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -187,7 +190,7 @@ inline constexpr std::array<Counter, 84> kOuterCounters{{
     {"drop_link_down", "decrypt", "drop"},
     {"drop_punt_overflow", "decrypt", "drop"},
     {"punt_arp", "decrypt", "punted"},
-    {"punt_ipv6", "decrypt", "punted"},
+    {"punt_link_local", "decrypt", "punted"},
     {"punt_vlan", "decrypt", "punted"},
     {"punt_fragment", "decrypt", "punted"},
     {"punt_ike", "decrypt", "punted"},
@@ -234,6 +237,7 @@ inline constexpr std::array<Counter, 84> kOuterCounters{{
     {"drop_martian", "decrypt", "drop"},
     {"drop_own_source", "decrypt", "drop"},
     {"reasm_held", "decrypt", "held"},
+    {"drop_punt_link_local", "decrypt", "drop"},
 }};
 
 }  // namespace sallyport::fuzz
