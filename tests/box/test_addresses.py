@@ -132,8 +132,8 @@ def test_groups_need_a_policy_of_their_own(make_box) -> None:
 
 
 def test_what_is_of_one_link_goes_to_the_cpu(make_box) -> None:
-    """Hellos of OSPF reach the CPU whatever the policies, groups beside them cross by theirs, and out
-    of a tunnel comes none of them."""
+    """Hellos of OSPF reach the CPU whatever the policies, groups beside them cross by theirs, and
+    out of a tunnel comes none of them."""
     policy = (
         "xfrm policy add src 2001:db8:18::/48 dst ff00::/8 dir out "
         f"tmpl src {TUNNEL.near} dst {TUNNEL.far} proto esp reqid {TUNNEL.spi_out} mode tunnel\n"
@@ -160,7 +160,8 @@ def test_what_is_of_one_link_goes_to_the_cpu(make_box) -> None:
 
 
 def test_the_cpu_gets_what_is_for_the_box(make_box) -> None:
-    """At red, of any protocol and TTL, whole or in fragments; its neighbour's goes by the policies."""
+    """At red, of any protocol and TTL, whole or in fragments. Packets for others go by the
+    policies."""
     segment = IP(src=HOST, dst=OWN, ttl=1) / TCP(dport=179) / Raw(b"x" * 900)
     pieces = [Ether(dst=RED_MAC, src="02:00:00:00:00:99") / each for each in (segment, *fragment(segment, 400))]
     outcome = make_box(HOSTS).red([*pieces, red(to=OWN), red(to="198.18.0.253")])

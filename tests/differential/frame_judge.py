@@ -7,8 +7,6 @@ together."""
 
 from __future__ import annotations
 
-from ipaddress import IPv6Address
-
 from scapy.layers.l2 import Dot1Q
 
 from .addresses import Port, martian, of_one_link, to_group

@@ -33,7 +33,7 @@ class Router:
         return json.loads(subprocess.run(words, check=True, capture_output=True, text=True, timeout=WAIT_S).stdout)
 
     def wait(self, what: str, true: Callable[[dict], bool]) -> dict:
-        """What is shown, once that is so."""
+        """The answer of `show`, once `true` holds for it."""
         end = time.monotonic() + WAIT_S
         while not true(shown := self.show(what)):
             assert time.monotonic() < end, f"{shown}\n{self.log()}"

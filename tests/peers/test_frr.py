@@ -38,8 +38,8 @@ BGP = """router bgp {own_as}
 
 @contextmanager
 def both(folder: Path) -> Iterator[tuple[Live, Host, Host]]:
-    """The run, and the namespaces of router and box. The router has no route to black, and an address
-    on its loopback device."""
+    """The run, and the namespaces of router and box. The router has no route to black, and an
+    address on its loopback device."""
     with live_box(folder) as (run, red, _), hosts("box") as (box,):
         red.run("ip", "route", "del", "default")
         red.run("ip", "link", "set", "lo", "up")

@@ -13,8 +13,8 @@ class AddressFindings extends Bundle {
 
   /**
    * Of one link alone, so no router forwards it: from or to fe80::/10 or 169.254.0.0/16 (RFC 4291
-   * 2.5.6, RFC 3927 7), or to a group of the scopes up to the link (ff00::/8 with a scope of 0 to 2,
-   * RFC 4291 2.7, or 224.0.0.0/24, RFC 5771 4).
+   * 2.5.6, RFC 3927 7), or to a group of the scopes up to the link (ff00::/8 with a scope of 0 to
+   * 2, RFC 4291 2.7, or 224.0.0.0/24, RFC 5771 4).
    */
   val linkLocal = Bool()
 

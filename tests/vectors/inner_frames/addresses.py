@@ -75,8 +75,8 @@ def encrypt_cases_addresses() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 5, frame(v4("198.51.100.2"))
     yield "tx_protect", 5, frame(v6("2001:db8:6464::2"))
     yield "punt_nd", 0, frame(f'IPv6(src="{OWN_V6}", dst="ff02::1", hlim=255) / NA()')
-    # To the box itself, of any protocol and TTL (RFC 1812 5.2.3, 4.2.2.9); beside its address by the
-    # policies.
+    # To the box itself, of any protocol and TTL (RFC 1812 5.2.3, 4.2.2.9); beside its address by
+    # the policies.
     for ttl in (0, 1, 64):
         yield "punt_local", 0, frame(f'IP(src="10.0.0.1", dst="{OWN}", id=1, ttl={ttl}) / TCP(dport=179)')
         yield "punt_local", 0, frame(f'IPv6(src="2001:db8::1", dst="{OWN_V6}", hlim={ttl}) / UDP(dport=53)')
