@@ -7,7 +7,16 @@ from __future__ import annotations
 import random
 from ipaddress import ip_network
 
-from .configuration import PORT_PROTOCOLS, TURN, WINDOWS, Configuration, any_selector, exact_selector, selector_of
+from .configuration import (
+    PORT_PROTOCOLS,
+    TURN,
+    WINDOWS,
+    Configuration,
+    any_selectors,
+    exact_selector,
+    ranged,
+    selector_of,
+)
 from .network import LOCAL, SPACE, Bridge
 from .policy import Hosts, Network, Policy, Selector
 from .sa import Sa
@@ -80,6 +89,13 @@ def _around(dice: random.Random, address: str) -> Network:
     return host.supernet(new_prefix=dice.choice([host.max_prefixlen - dice.randrange(1, 25), 10]))
 
 
+def _of_groups(dice: random.Random, src: Network, dst: Network) -> Selector:
+    """Each of its hosts takes its rules, so it has no range of ports."""
+    while ranged(selector := selector_of(dice, src, dst)):
+        pass
+    return selector
+
+
 def _of_hosts(dice: random.Random, sa: Sa) -> Selector:
     return selector_of(dice, _around(dice, sa.src), _around(dice, sa.dst))
 
@@ -101,12 +117,9 @@ def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
     def of(sa: Sa) -> Hosts:
         return Hosts((sa,), named=True, reqid=sa.reqid)
 
+    selectors = any_selectors(dice, "red", "black")
     for _ in range(6):
-        add(
-            any_selector(dice, dice.choice([4, 6]), "red", "black"),
-            dice.randrange(4),
-            dice.choice(["allow", "allow", "block", "punt"]),
-        )
+        add(next(selectors), dice.randrange(4), dice.choice(["allow", "allow", "block", "punt"]))
     for _ in range(6):
         add(exact_selector(dice, dice.choice([4, 6])), dice.randrange(4), dice.choice(["allow", "block", "punt"]))
     for sa in single:
@@ -121,7 +134,7 @@ def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
     for version in (4, 6):
         group = _group(sas, version, outbound=True)
         networks = SPACE["red", version], SPACE["black", version]
-        add(selector_of(dice, *networks), dice.randrange(4), group)
+        add(_of_groups(dice, *networks), dice.randrange(4), group)
         add(Selector(*networks), 4_000_000_000, dice.choice([group, group, "allow"]))
     return list(found.values())
 
@@ -140,13 +153,14 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
             pass
     for version in (4, 6):
         networks = SPACE["black", version], SPACE["red", version]
-        wide = Selector(*networks) if dice.random() < 0.5 else selector_of(dice, *networks)
+        wide = Selector(*networks) if dice.random() < 0.5 else _of_groups(dice, *networks)
         add(wide, dice.randrange(100), _group(sas, version, outbound=False))
     # A block in front of a protected policy is refused (docs/reference/sallyctl-policies.md): these
     # come behind all of them.
+    selectors = any_selectors(dice, "black", "red")
     for _ in range(8):
         action = dice.choice(["allow", "allow", "punt", "block"])
         priority = 100 + dice.randrange(4) if action == "block" else dice.randrange(104)
-        add(any_selector(dice, dice.choice([4, 6]), "black", "red"), priority, action)
+        add(next(selectors), priority, action)
     add(Selector(LINK, LINK, dice.choice([None, 17])), dice.randrange(104), dice.choice(["allow", "punt"]))
     return list(found.values())

@@ -5,6 +5,7 @@ from a seed."""
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_network
 
@@ -19,6 +20,7 @@ WELL_KNOWN_PORTS = (53, 80, 443, 500, 4500, 5000)
 # Of 6, 8, 1 and 3 rules: a box has few (docs/reference/sallyctl-policies.md).
 PORT_RANGES = ((1024, 65535), (80, 443), (5000, 5003), (52, 57))
 RANGED = 0.15
+MOST_RANGES = 3  # of a direction: 64 rules are room for its other policies, 38 at most, and these
 OTHER_PROTOCOLS = (0, 2, 47, 50, 51, 59, 89, MOBILITY, 253)
 # Destinations that are groups alone; the last of each version holds hosts, too.
 AT_GROUPS = {
@@ -118,6 +120,20 @@ def any_selector(dice: random.Random, version: int, near: str, far: str) -> Sele
     return selector_of(dice, _prefix(dice, near, version), dst)
 
 
+def any_selectors(dice: random.Random, near: str, far: str) -> Iterator[Selector]:
+    """Any without end, as far as a box has room for their ranges of ports."""
+    ranges = 0
+    while True:
+        selector = any_selector(dice, dice.choice([4, 6]), near, far)
+        if not ranged(selector) or ranges < MOST_RANGES:
+            ranges += ranged(selector)
+            yield selector
+
+
+def ranged(selector: Selector) -> bool:
+    return any(port in PORT_RANGES for port in (selector.first, selector.second))
+
+
 def selector_of(dice: random.Random, src: Network, dst: Network) -> Selector:
     """Of two prefixes, with and without protocol and numbers."""
     version = src.version
@@ -173,9 +189,10 @@ def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
     def add(selector: Selector, priority: int, action: str | Sa) -> None:
         found.setdefault(selector, Policy(selector, "out", priority, action))
 
+    selectors = any_selectors(dice, "red", "black")
     for _ in range(12):
         action = dice.choice(["allow", "allow", "block", "punt", *outbound])
-        add(any_selector(dice, dice.choice([4, 6]), "red", "black"), dice.randrange(4), action)
+        add(next(selectors), dice.randrange(4), action)
     for _ in range(8):
         action = dice.choice(["allow", "block", "punt", *outbound])
         add(exact_selector(dice, dice.choice([4, 6])), dice.randrange(4), action)
@@ -199,6 +216,7 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
         policy = Policy(selector, dice.choice(["in", "fwd"]), priority, action)
         return found.setdefault(selector, policy) is policy
 
+    selectors = any_selectors(dice, "black", "red")
     inbound = [sa for sa in sas if not sa.outbound]
     for number, sa in enumerate(inbound[:-1]):
         version = dice.choice([4, 6])
@@ -207,13 +225,13 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
                 add(Selector(ip_network(anything), ip_network(anything)), dice.choice([99, dice.randrange(100)]), sa)
             continue
         wide = Selector(SPACE["black", version], SPACE["red", version])
-        selector = wide if dice.random() < 0.5 else any_selector(dice, version, "black", "red")
+        selector = wide if dice.random() < 0.5 else next(selectors)
         while not add(selector, dice.randrange(100), sa):
-            selector = any_selector(dice, version, "black", "red")
+            selector = next(selectors)
     # A block in front of a protected policy is refused (docs/reference/sallyctl-policies.md): these
     # come behind all of them.
     for _ in range(8):
         action = dice.choice(["allow", "allow", "punt", "block"])
         priority = 100 + dice.randrange(4) if action == "block" else dice.randrange(104)
-        add(any_selector(dice, dice.choice([4, 6]), "black", "red"), priority, action)
+        add(next(selectors), priority, action)
     return list(found.values())
