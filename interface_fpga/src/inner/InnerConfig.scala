@@ -36,7 +36,15 @@ object InnerConfig {
   val puntPort: Int = 0
 
   /** Trap groups of the red port, in the order of their policers. */
-  val puntGroups: Seq[Int] = Seq(PuntGroup.other, PuntGroup.arp, PuntGroup.nd, PuntGroup.linkLocal, PuntGroup.mtu, PuntGroup.ttl, PuntGroup.local)
+  val puntGroups: Seq[Int] = Seq(
+    PuntGroup.other,
+    PuntGroup.arp,
+    PuntGroup.nd,
+    PuntGroup.linkLocal,
+    PuntGroup.mtu,
+    PuntGroup.ttl,
+    PuntGroup.local
+  )
 
   /**
    * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts. The cuckoo table of flows

@@ -198,5 +198,13 @@ object InnerPaths {
 
   /** Token buckets of [[InnerConfig.puntGroups]]. */
   private val puntLimits =
-    Seq(InnerRegs.limitOther, InnerRegs.limitArp, InnerRegs.limitNd, InnerRegs.limitLinkLocal, InnerRegs.limitMtu, InnerRegs.limitTtl, InnerRegs.limitLocal)
+    Seq(
+      InnerRegs.limitOther,
+      InnerRegs.limitArp,
+      InnerRegs.limitNd,
+      InnerRegs.limitLinkLocal,
+      InnerRegs.limitMtu,
+      InnerRegs.limitTtl,
+      InnerRegs.limitLocal
+    )
 }

@@ -10,7 +10,14 @@ import java.net.{Inet6Address, InetAddress}
 
 /** The blocks of RFC 1812 and RFC 6890, each at its edges; the JDK knows the multicast ones. */
 class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
-  private case class Found(martian: Boolean, linkLocal: Boolean, own: Boolean, toOwn: Boolean, near: Boolean, group: Boolean)
+  private case class Found(
+      martian: Boolean,
+      linkLocal: Boolean,
+      own: Boolean,
+      toOwn: Boolean,
+      near: Boolean,
+      group: Boolean
+  )
 
   private def number(text: String): BigInt = BigInt(1, InetAddress.getByName(text).getAddress)
 
