@@ -18,7 +18,17 @@ TTLS = (0, 1, 2, 3, 64, 64, 64, 64, 64, 64, 128, 128, 255, 255)
 NEIGHBOUR_DISCOVERY = (133, 134, 135, 136, 137)
 ODD_SOURCES = tuple(map(IPv6Address, ("fe80::1", "febf:ffff::9", "fec0::1", "ff02::1", "::", "::1", "::ffff:10.1.0.1")))
 ODD_DESTINATIONS = tuple(map(IPv6Address, ("fe80::2", "ff02::1", "ff0e::7", "ff05::2", "fe00::1", "::", "::1")))
-ODD = ("0.0.0.0", "0.1.2.3", "1.0.0.1", "127.0.0.1", "224.0.0.9", "239.1.2.3", "240.0.0.1", "255.255.255.255")
+ODD = (
+    "0.0.0.0",
+    "0.1.2.3",
+    "1.0.0.1",
+    "127.0.0.1",
+    "169.254.0.9",
+    "224.0.0.9",
+    "239.1.2.3",
+    "240.0.0.1",
+    "255.255.255.255",
+)
 ODD_IPV4 = tuple(map(IPv4Address, ODD))
 OF_THE_BOX: dict[int, tuple[str, ...]] = {
     version: (
@@ -141,7 +151,7 @@ def _ipv4(dice: random.Random, src: Address, dst: Address, protocol: int, upper:
     if dice.random() < 0.03:
         src = dice.choice([*ODD_IPV4, *map(IPv4Address, OF_THE_BOX[4])])
     if dice.random() < 0.02:
-        dst = dice.choice(ODD_IPV4)
+        dst = dice.choice([*ODD_IPV4, *map(IPv4Address, OF_THE_BOX[4])])
     options = b""
     if dice.random() < 0.15:
         size = 4 * dice.randrange(1, 11)
@@ -157,7 +167,7 @@ def _ipv6(dice: random.Random, src: Address, dst: Address, protocol: int, upper:
     if dice.random() < 0.03:
         src = dice.choice([*ODD_SOURCES, *map(IPv6Address, OF_THE_BOX[6])])
     if dice.random() < 0.03:
-        dst = dice.choice(ODD_DESTINATIONS)
+        dst = dice.choice([*ODD_DESTINATIONS, *map(IPv6Address, OF_THE_BOX[6])])
     payload, next_header = upper, protocol
     kinds = [_extension(dice, first=number == 0) for number in range(_how_many(dice))]
     if straight:

@@ -72,8 +72,8 @@ class AddressCheck extends Module {
   private val martian6 = nowhere6(source) && !asks6 || source(127, 120).andR || nowhere6(destination)
   private def linkLocal4(address: UInt): Bool = address(31, 16) === 0xa9fe.U
   private def linkLocal6(address: UInt): Bool = address(127, 118) === 0x3fa.U
-  private val near4 = linkLocal4(source) || linkLocal4(destination) || destination(31, 8) === 0xe00000.U
-  private val near6 = linkLocal6(source) || linkLocal6(destination) || linkGroup6
+  private val ofLink4 = linkLocal4(source) || linkLocal4(destination) || destination(31, 8) === 0xe00000.U
+  private val ofLink6 = linkLocal6(source) || linkLocal6(destination) || linkGroup6
 
   // Set while no traffic flows.
   private val isSetV4 = RegNext(io.box.own.v4.orR)
@@ -84,7 +84,7 @@ class AddressCheck extends Module {
   private val differs6 = source ^ io.box.own.v6
 
   io.out.martian := RegNext(Mux(v6, martian6, martian4))
-  io.out.linkLocal := RegNext(Mux(v6, near6, near4))
+  io.out.linkLocal := RegNext(Mux(v6, ofLink6, ofLink4))
   io.out.own := RegNext(Mux(v6, isSetV6 && differs6 === 0.U, isSetV4 && differs4 === 0.U))
   io.out.toOwn := RegNext(
     Mux(v6, isSetV6 && destination === io.box.own.v6, isSetV4 && destination(31, 0) === io.box.own.v4)
