@@ -22,9 +22,10 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
 setup: $(if $(ALL),setup-scala) ## install the toolchain (a second run does nothing)
-	@scripts/setup.sh
+	@scripts/setup.sh || { status=$$?; $(if $(ALL),kill $$PPID;) exit $$status; }
 
-# As far as the compilation of Scala needs it, which then runs beside the rest of the set-up.
+# As far as the compilation of Scala needs it, which then runs beside the rest of the set-up. If that
+# fails, make ends at once.
 setup-scala:
 	@scripts/setup.sh scala
 
