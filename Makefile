@@ -24,8 +24,8 @@ help: ## this list
 setup: $(if $(ALL),setup-scala) ## install the toolchain (a second run does nothing)
 	@scripts/setup.sh || { status=$$?; $(if $(ALL),kill $$PPID;) exit $$status; }
 
-# As far as the compilation of Scala needs it, which then runs beside the rest of the set-up. If that
-# fails, make ends at once.
+# As far as the compilation of Scala needs it, which then runs beside the rest of the set-up. If
+# that fails, make ends at once.
 setup-scala:
 	@scripts/setup.sh scala
 
