@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,15 +23,19 @@ const (
 	opWrite       = 2
 	opWait        = 3
 	opReadUntil   = 4
-	maxAhead      = 0xFFFF // requests that one can announce behind itself
 	// badRequest is the simulator's status for a request that makes no sense.
 	badRequest = 0xFFFFFFFF
 )
 
+// MostTogether is how many accesses of one caller go before the next caller's. A live simulation
+// takes 0.3 ms for each, so a batch of thousands would keep a short question waiting for seconds.
+const MostTogether = 64
+
 // Socket speaks the simulator's register protocol (docs/reference/simulator-sockets.md). Do and
-// Wait may be called by several goroutines at once, and take turns.
+// Wait may be called by several goroutines at once, and take turns of at most MostTogether
+// accesses, in the order in which they came.
 type Socket struct {
-	mu      sync.Mutex // of both directions
+	turn    chan struct{} // who has its element has both directions
 	conn    net.Conn
 	answers *bufio.Reader // of conn: the simulator sends those of a batch together
 	path    string
@@ -67,7 +72,8 @@ func DialSocket(ctx context.Context, path string) (*Socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the simulator at %s: %w", path, err)
 	}
-	s := &Socket{conn: conn, answers: bufio.NewReader(conn), path: path, Patience: patience, stop: ctx}
+	s := &Socket{turn: make(chan struct{}, 1), conn: conn, answers: bufio.NewReader(conn), path: path, Patience: patience, stop: ctx}
+	s.turn <- struct{}{}
 	s.unwatch = context.AfterFunc(ctx, s.setDeadline)
 	return s, nil
 }
@@ -87,17 +93,29 @@ func (s *Socket) most() time.Duration {
 	return s.Patience
 }
 
-// Do sends all requests ahead while it collects the responses, so that a batch costs one round trip
-// however long it is.
+// Do performs accesses in turns with other callers.
 func (s *Socket) Do(ops []Op) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	request := make([]byte, 0, requestBytes*len(ops))
-	defer func() { clear(request[:cap(request)]) }() // it may have carried a key
-	for i, op := range ops {
+	for _, op := range ops {
 		if err := op.check(); err != nil {
 			return err
 		}
+	}
+	for together := range slices.Chunk(ops, MostTogether) {
+		if err := s.together(together); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together sends all requests ahead while it collects the responses, so that they cost one round
+// trip.
+func (s *Socket) together(ops []Op) error {
+	<-s.turn
+	defer func() { s.turn <- struct{}{} }()
+	request := make([]byte, 0, requestBytes*len(ops))
+	defer func() { clear(request[:cap(request)]) }() // it may have carried a key
+	for i, op := range ops {
 		kind, data := byte(opRead), uint32(0)
 		switch {
 		case op.Write:
@@ -106,7 +124,7 @@ func (s *Socket) Do(ops []Op) error {
 			kind, data = opReadUntil, op.Until
 		}
 		request = append(request, kind, byte(op.Chip))
-		request = binary.LittleEndian.AppendUint16(request, uint16(min(len(ops)-1-i, maxAhead)))
+		request = binary.LittleEndian.AppendUint16(request, uint16(len(ops)-1-i))
 		request = binary.LittleEndian.AppendUint32(request, op.Addr)
 		request = binary.LittleEndian.AppendUint32(request, data)
 	}
@@ -166,8 +184,8 @@ func (s *Socket) silent(err error) error {
 
 // Wait lets simulated time pass. Where it cannot, between runs, nothing is under way.
 func (s *Socket) Wait(d time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	<-s.turn
+	defer func() { s.turn <- struct{}{} }()
 	s.setDeadline()
 	request := make([]byte, requestBytes)
 	request[0] = opWait

@@ -130,6 +130,40 @@ func TestLongBatch(t *testing.T) {
 	}
 }
 
+// TestTurns: a long batch lets another caller's access in after at most MostTogether of its own. The
+// batch counts in a register, which the other caller reads.
+func TestTurns(t *testing.T) {
+	listener, path := listen(t)
+	go fakebox.New(fakebox.Small).Serve(listener)
+	s, err := transport.DialSocket(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ops := make([]transport.Op, 200_000)
+	for i := range ops {
+		ops[i] = transport.Write(transport.Inner, regs.CommonScratch.Offset, uint32(i))
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Do(ops) }()
+	// This caller may lose its processor between two reads, but not each time.
+	for before := uint32(0); ; {
+		now, err := transport.Read32(s, transport.Inner, regs.CommonScratch.Offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if 0 < before && before < now && now-before <= 2*transport.MostTogether {
+			break
+		}
+		if before = now; int(now) == len(ops)-1 {
+			t.Fatal("no access of another caller came in between")
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestErrors: a refused access is named, and the connection stays in step.
 func TestErrors(t *testing.T) {
 	listener, path := listen(t)
