@@ -432,7 +432,7 @@ def test_replay_refuses(tmp_path: Path, arguments: list[str], sentence: str) -> 
     out = tmp_path / "out"
     words = [names.get(word, word) for word in arguments]
     done = sallyport("replay", "--xfrm", batch, "--out", out, *words, check=False)
-    assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert done.exit_code == 2 and sentence in done.stderr and len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert not out.exists()
 
 

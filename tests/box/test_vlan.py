@@ -107,5 +107,5 @@ def test_a_device_that_is_not_there_is_refused(tmp_path, make_box) -> None:
     done = sallyport(
         "replay", "--xfrm", box.batch, "--red", tmp_path / "in.pcap", "--out", tmp_path / "out", check=False
     )
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert 'unknown device "black.7": the devices are red and black, and there is no such VLAN' in done.stderr

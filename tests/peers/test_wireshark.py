@@ -146,5 +146,5 @@ def test_files_that_have_no_sas_are_refused(text: str | None, sentence: str, tmp
     if text is not None:
         batch.write_text(text)
     done = sallyport("wireshark", "--xfrm", batch, "--out", tmp_path / "w", check=False)
-    assert (done.returncode, done.stderr.count("\n"), (tmp_path / "w").exists()) == (2, 1, False)
+    assert (done.exit_code, done.stderr.count("\n"), (tmp_path / "w").exists()) == (2, 1, False)
     assert done.stderr.startswith(f"sallyport: {batch}: {sentence}")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,25 +13,22 @@ from scapy.packet import Packet
 
 from sallyport.cli import main
 from tests.support.frames import read_frames, write_frames
-from tests.support.paths import ROOT
-
-
-def sallyport(*args: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run ./sallyport; with `check` a non-zero exit fails the test with what it printed. Trials are
-    made, never looked up."""
-    fresh = ("--no-cache",) if args[0] == "rfc2544" else ()
-    done = subprocess.run(
-        [str(ROOT / "sallyport"), *map(str, args), *fresh], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    if check and done.returncode != 0:
-        pytest.fail(f"sallyport {' '.join(map(str, args))} exited {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done
 
 
 def called(*args: object) -> Result:
     """What `./sallyport` does, in this process: it has loaded what another would load for each
     command anew, which takes longer than most commands."""
     return CliRunner().invoke(main, [*map(str, args)])
+
+
+def sallyport(*args: object, check: bool = True) -> Result:
+    """What `./sallyport` does; with `check` a non-zero exit fails the test with what it printed.
+    Trials are made, never looked up."""
+    fresh = ("--no-cache",) if args[0] == "rfc2544" else ()
+    done = called(*args, *fresh)
+    if check and done.exit_code != 0:
+        pytest.fail(f"sallyport {' '.join(map(str, args))} exited {done.exit_code}:\n{done.stdout}{done.stderr}")
+    return done
 
 
 def quiet_cycles(*batches: str) -> int:

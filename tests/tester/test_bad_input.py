@@ -218,7 +218,7 @@ def test_arguments_are_refused(args: list[str]) -> None:
 @pytest.mark.parametrize("suite", ["des", "3des-sha1", "des-md5", "aes256-md5", "null-md5", "blowfish128-sha1"])
 def test_weak_suites_are_refused_with_the_reason(suite: str) -> None:
     done = sallyport("rfc2544", "--suite", suite, check=False)
-    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.exit_code == 2
     message = done.stderr.strip().splitlines()[-1]
     assert f"suite '{suite}' is refused: RFC 8221" in message
     assert "sm4-sm3-256" in message

@@ -162,7 +162,7 @@ def test_a_worker_of_another_build_is_refused() -> None:
 )
 def test_a_cluster_that_is_not_there_is_one_sentence(arguments: list[str], sentence: str) -> None:
     done = sallyport("rfc2544", *arguments, check=False)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"sallyport: {sentence}")
 

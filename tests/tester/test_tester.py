@@ -201,5 +201,5 @@ def test_an_overloaded_box_recovers_at_once(tmp_path: Path) -> None:
 )
 def test_bad_arguments_are_one_sentence(arguments: tuple, sentence: str) -> None:
     done = sallyport("rfc2544", *arguments, check=False)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert done.stderr.splitlines()[-1].startswith(f"sallyport: {sentence}")

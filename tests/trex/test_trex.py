@@ -327,7 +327,7 @@ def test_the_command_measures_the_lab(lab: Lab, tmp_path: Path) -> None:
     assert rows[0]["latency_ns"] == rows[0]["latency_fifo_ns"]
     for refused in (["--jobs", "2"], ["--boxes", "1"], ["--rekeys", "1"], ["--test", "attack"]):
         done = sallyport("rfc2544", "--backend", "trex", "--lab", lab.file, *refused, check=False)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.stderr
 
 
 def test_frames_on_their_way_are_not_taken_for_lost_ones() -> None:
