@@ -4,6 +4,7 @@ package sallyport.common.registers
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import sallyport.common.registers.map.{CommonRegs, RegisterDesc, TableCommand}
+import sallyport.common.simulation.Exchange
 
 /**
  * Software's view of a chip in a test: drives the manager's side of an AXI4-Lite port.
@@ -11,14 +12,8 @@ import sallyport.common.registers.map.{CommonRegs, RegisterDesc, TableCommand}
  * Checks on the way that a response comes within `limit` cycles and only after its request.
  */
 class AxiLiteDriver(axil: AxiLite, clock: Clock, limit: Int = 1000) extends PeekPokeAPI {
-  private def until(what: String)(condition: => Boolean): Unit = {
-    var cycles = 0
-    while (!condition) {
-      clock.step()
-      cycles += 1
-      assert(cycles < limit, s"$what took $limit cycles")
-    }
-  }
+  private def until(what: String)(port: Bool): Unit =
+    assert(Exchange.stepUntil(clock, port, limit) < limit, s"$what took $limit cycles")
 
   def idle(): Unit = {
     Seq(axil.aw.valid, axil.w.valid, axil.ar.valid, axil.b.ready, axil.r.ready).foreach(_.poke(false.B))
@@ -30,7 +25,7 @@ class AxiLiteDriver(axil: AxiLite, clock: Clock, limit: Int = 1000) extends Peek
   def offerAddress(address: Int): Unit = {
     axil.aw.bits.addr.poke(address.U)
     axil.aw.valid.poke(true.B)
-    until("the write address")(axil.aw.ready.peek().litToBoolean)
+    until("the write address")(axil.aw.ready)
     clock.step()
     axil.aw.valid.poke(false.B)
   }
@@ -39,14 +34,14 @@ class AxiLiteDriver(axil: AxiLite, clock: Clock, limit: Int = 1000) extends Peek
     axil.w.bits.data.poke(data.U)
     axil.w.bits.strb.poke(strobes.U)
     axil.w.valid.poke(true.B)
-    until("the write data")(axil.w.ready.peek().litToBoolean)
+    until("the write data")(axil.w.ready)
     clock.step()
     axil.w.valid.poke(false.B)
   }
 
   /** The response of a write; held off for `hold` cycles, in which it must stand still. */
   def takeResponse(hold: Int = 0): Int = {
-    until("the write response")(axil.b.valid.peek().litToBoolean)
+    until("the write response")(axil.b.valid)
     val response = axil.b.bits.peek().litValue.toInt
     for (_ <- 0 until hold) {
       clock.step()
@@ -61,14 +56,17 @@ class AxiLiteDriver(axil: AxiLite, clock: Clock, limit: Int = 1000) extends Peek
   def offerRead(address: Int): Unit = {
     axil.ar.bits.addr.poke(address.U)
     axil.ar.valid.poke(true.B)
-    until("the read address")(axil.ar.ready.peek().litToBoolean)
+    until("the read address")(axil.ar.ready)
     clock.step()
     axil.ar.valid.poke(false.B)
   }
 
   def takeData(hold: Int = 0): (Int, BigInt) = {
-    def seen = (axil.r.bits.resp.peek().litValue.toInt, axil.r.bits.data.peek().litValue)
-    until("the read data")(axil.r.valid.peek().litToBoolean)
+    def seen = {
+      val Seq(response, data) = Exchange.peek(axil.r.bits.resp, axil.r.bits.data)
+      (response.toInt, data)
+    }
+    until("the read data")(axil.r.valid)
     val answer = seen
     for (_ <- 0 until hold) {
       clock.step()
@@ -121,7 +119,12 @@ class AxiLiteDriver(axil: AxiLite, clock: Clock, limit: Int = 1000) extends Peek
   }
 
   def endCommand(): Boolean = {
-    until("the table command")(!CommonRegs.TableStatus.busy(read(CommonRegs.tableStatus)).testBit(0))
+    var cycles = 0
+    while (CommonRegs.TableStatus.busy(read(CommonRegs.tableStatus)).testBit(0)) {
+      clock.step()
+      cycles += 1
+      assert(cycles < limit, s"the table command took $limit cycles")
+    }
     CommonRegs.TableStatus.error(read(CommonRegs.tableStatus)) == 0
   }
 

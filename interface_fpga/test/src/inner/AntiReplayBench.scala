@@ -4,6 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import sallyport.common.registers.map.ReplayRow
+import sallyport.common.simulation.Exchange
 
 import scala.collection.mutable
 
@@ -57,9 +58,8 @@ class AntiReplayBench(dut: Module, io: AntiReplayIO) extends PeekPokeAPI {
       assert(valid == due.headOption.contains(cycle), s"cycle $cycle: a verdict is due in ${due.headOption}")
       if (valid) {
         due.dequeue()
-        val replayed = io.verdict.bits.replayed.peek().litToBoolean
-        val tooOld = io.verdict.bits.tooOld.peek().litToBoolean
-        val upset = io.verdict.bits.upset.peek().litToBoolean
+        val bits = io.verdict.bits
+        val Seq(replayed, tooOld, upset) = Exchange.peek(bits.replayed, bits.tooOld, bits.upset).map(_ == 1)
         assert(Seq(replayed, tooOld, upset).count(identity) <= 1)
         verdicts += (if (replayed) "replayed" else if (tooOld) "too old" else if (upset) "upset" else "good")
       }
@@ -112,11 +112,13 @@ class AntiReplayBench(dut: Module, io: AntiReplayIO) extends PeekPokeAPI {
     port.request.bits.index.poke(index)
     port.request.bits.write.poke(write.isDefined)
     port.request.bits.row.poke(write.getOrElse(BigInt(0)))
-    while (!port.request.ready.peek().litToBoolean) dut.clock.step()
+    def until(port: Bool): Unit = assert(Exchange.stepUntil(dut.clock, port, limit = 1000) < 1000)
+    until(port.request.ready)
     dut.clock.step()
     port.request.valid.poke(false)
-    while (!port.response.valid.peek().litToBoolean) dut.clock.step()
-    val answer = Option.when(!port.response.bits.error.peek().litToBoolean)(port.response.bits.row.peek().litValue)
+    until(port.response.valid)
+    val Seq(error, row) = Exchange.peek(port.response.bits.error, port.response.bits.row)
+    val answer = Option.when(error == 0)(row)
     dut.clock.step()
     answer
   }

@@ -7,6 +7,7 @@ import chisel3.util._
 import sallyport.common.link.{Link, LinkChannel, LinkMeta, LinkParams}
 import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerCounters}
 import sallyport.common.registers.{AxiLite, AxiLiteDriver}
+import sallyport.common.simulation.Exchange
 import sallyport.common.stream.{MacBeat, NoMeta, Packet, PacketStream}
 import sallyport.iface.cpu.PuntedFrame
 
@@ -42,6 +43,12 @@ class InnerPorts extends Bundle {
 /** A module to drive with [[InnerBench]]. */
 abstract class InnerHarness extends Module {
   val io = IO(new InnerPorts)
+
+  /** Which of the streams to the link, the MAC and the CPU move a beat. */
+  val moves = IO(Output(Vec(3, Bool())))
+  val moving = IO(Output(Bool()))
+  moves := Seq(io.toLink, io.macTx, io.punt).map(_.fire)
+  moving := moves.asUInt.orR
 }
 
 /**
@@ -86,71 +93,47 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
 
   private val partial = Array.fill(3)(Vector.empty[Byte])
 
-  private def collect(
-      port: Int,
-      fires: Boolean,
-      data: UInt,
-      bytes: UInt,
-      last: Bool
-  )(start: => Unit)(end: Seq[Byte] => Unit): Unit =
-    if (fires) {
-      if (partial(port).isEmpty) start
-      partial(port) ++= Packet.bytesOf(data.peek().litValue, bytes.peek().litValue.toInt)
-      if (last.peek().litToBoolean) {
-        end(partial(port))
-        partial(port) = Vector.empty
-      }
+  private def collect(port: Int, data: UInt, bytes: UInt, last: Bool)(start: => Unit)(end: Seq[Byte] => Unit): Unit = {
+    val Seq(word, count, ends) = Exchange.peek(data, bytes, last)
+    if (partial(port).isEmpty) start
+    partial(port) ++= Packet.bytesOf(word, count.toInt)
+    if (ends == 1) {
+      end(partial(port))
+      partial(port) = Vector.empty
     }
+  }
+
+  private def collectPacket(bytes: Seq[Byte]): Unit = {
+    val meta = dut.io.toLink.bits.meta
+    val Seq(length, sa, bypass, tos, df, nextHeader) =
+      Exchange.peek(meta.length, meta.sa, meta.bypass, meta.tos, meta.df, meta.nextHeader)
+    assert(length == bytes.length)
+    toLink += LinkPacket(bytes, sa.toInt, bypass == 1, tos.toInt, df == 1, nextHeader.toInt)
+  }
+
+  private def collectPunt(bytes: Seq[Byte]): Unit = {
+    val punted = PuntedFrame(bytes)
+    require(punted.port == 0, s"punted by port ${punted.port}")
+    punts += punted.reason -> punted.frame
+  }
 
   def step(): Unit = {
-    val link = dut.io.toLink
-    val meta = link.bits.meta
-    collect(
-      0,
-      link.valid.peek().litToBoolean && link.ready.peek().litToBoolean,
-      link.bits.data,
-      link.bits.bytes,
-      link.bits.last
-    ) {
-      linkStarts += cycle
-    } { bytes =>
-      assert(meta.length.peek().litValue == bytes.length)
-      toLink += LinkPacket(
-        bytes,
-        meta.sa.peek().litValue.toInt,
-        meta.bypass.peek().litToBoolean,
-        meta.tos.peek().litValue.toInt,
-        meta.df.peek().litToBoolean,
-        meta.nextHeader.peek().litValue.toInt
-      )
-    }
-    val mac = dut.io.macTx
-    collect(
-      1,
-      mac.valid.peek().litToBoolean && mac.ready.peek().litToBoolean,
-      mac.bits.data,
-      mac.bits.bytes,
-      mac.bits.last
-    ) {
-      frameStarts += cycle
-    }(frames += _)
-    val punt = dut.io.punt
-    collect(
-      2,
-      punt.valid.peek().litToBoolean && punt.ready.peek().litToBoolean,
-      punt.bits.data,
-      punt.bits.bytes,
-      punt.bits.last
-    )(()) { bytes =>
-      val punted = PuntedFrame(bytes)
-      require(punted.port == 0, s"punted by port ${punted.port}")
-      punts += punted.reason -> punted.frame
-    }
+    val moves = Exchange.peek(dut.moves: _*).map(_ == 1)
+    val (link, mac, punt) = (dut.io.toLink.bits, dut.io.macTx.bits, dut.io.punt.bits)
+    if (moves(0)) collect(0, link.data, link.bytes, link.last)(linkStarts += cycle)(collectPacket)
+    if (moves(1)) collect(1, mac.data, mac.bytes, mac.last)(frameStarts += cycle)(frames += _)
+    if (moves(2)) collect(2, punt.data, punt.bytes, punt.last)(())(collectPunt)
     dut.clock.step()
     cycle += 1
   }
 
-  def idle(cycles: Int): Unit = for (_ <- 0 until cycles) step()
+  def idle(cycles: Int): Unit = {
+    val end = cycle + cycles
+    while (cycle < end) {
+      cycle += Exchange.stepUntil(dut.clock, dut.moving, end - cycle)
+      if (cycle < end) step()
+    }
+  }
 
   /** After reset: tables clear, policy written, everything willing. */
   def start(setup: Boolean = true): Unit = {
