@@ -21,7 +21,7 @@ from tests.support.boxes import next_hops
 from tests.support.frames import read_frames
 
 SEED = int(os.environ.get("SALLYPORT_UPSET_SEED", "26"))
-UPSETS = int(os.environ.get("SALLYPORT_UPSETS", "30"))
+UPSETS = int(os.environ.get("SALLYPORT_UPSETS", "20"))
 SAS = 8
 BY_RULE = SAS // 2  # from this SA on, policies without ports, which are rules
 SUITES = tuple(suites.find(name) for name in suites.SUITES)
