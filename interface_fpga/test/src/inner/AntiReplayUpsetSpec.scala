@@ -4,7 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.ReplayRow
-import sallyport.common.simulation.CompiledOnce
+import sallyport.common.simulation.{CompiledOnce, Exchange}
 
 import scala.collection.mutable
 import scala.util.Random
@@ -34,10 +34,9 @@ class AntiReplayUpsetBench(dut: FlippedReplay) extends AntiReplayBench(dut, dut.
 
   override protected def pass(cycle: Int): Unit = {
     val upsets = dut.io.upsets
-    for (
-      (port, name) <-
-        Seq(upsets.topRepaired -> "top repaired", upsets.topLost -> "top lost", upsets.rowFilled -> "row filled")
-    ) if (port.peek().litToBoolean) pulses += cycle -> name
+    val pulsing = Exchange.peek(upsets.topRepaired, upsets.topLost, upsets.rowFilled)
+    for ((pulse, name) <- pulsing.zip(Seq("top repaired", "top lost", "row filled")) if pulse == 1)
+      pulses += cycle -> name
     plant(flips.get(cycle))
     super.pass(cycle)
   }
