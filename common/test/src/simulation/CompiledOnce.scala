@@ -25,10 +25,10 @@ trait CompiledOnce extends ChiselSim { self: TestSuite =>
   implicit def compiledOnce: HasSimulator = CompiledOnce
 
   /**
-   * True for a large model that simulates few cycles: its code is not optimised, which saves
-   * more time than the simulation then takes longer.
+   * True for a model that simulates few cycles, which most do in the short form: its code is not
+   * optimised, which saves more time than the simulation then takes longer.
    */
-  def brief: Boolean = false
+  def brief: Boolean = !LongForm.asked
 
   /**
    * Simulates as `simulate` does, but elaborates one module for all simulations of its class and

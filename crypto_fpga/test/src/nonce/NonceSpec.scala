@@ -22,6 +22,7 @@ import scala.util.Random
  * has 100000).
  */
 class NonceSpec extends AnyFunSuite with CompiledOnce {
+  override def brief = false
 
   private val packets = sys.env.getOrElse("SALLYPORT_NONCE_PACKETS", "2500").toInt
   private val suites = Seq("aes128gcm16", "aes256gcm16", "aes256gmac").map(Suite.named)

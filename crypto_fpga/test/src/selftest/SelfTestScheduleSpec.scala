@@ -6,6 +6,7 @@ import sallyport.common.registers.map.CryptoRegs
 import sallyport.common.simulation.CompiledOnce
 
 class SelfTestScheduleSpec extends AnyFunSuite with CompiledOnce {
+  override def brief = false
 
   test("runs begin on command and a period after the last, and are counted and timed") {
     simulate(new SelfTestSchedule(2)) { dut =>

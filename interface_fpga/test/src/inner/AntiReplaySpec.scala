@@ -8,6 +8,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 class AntiReplaySpec extends AnyFunSuite with CompiledOnce {
+  override def brief = false
 
   private val rowBits = 6
   private val high32 = BigInt(1) << 32

@@ -69,6 +69,8 @@ class AntiReplayUpsetBench(dut: FlippedReplay) extends AntiReplayBench(dut, dut.
 }
 
 class AntiReplayUpsetSpec extends AnyFunSuite with CompiledOnce {
+  override def brief = false
+
   import FlippedReplay.{groups, topBits}
 
   private val rowBits = 6

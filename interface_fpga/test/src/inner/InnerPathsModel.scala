@@ -53,6 +53,8 @@ class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
 
 /** Specs of the inner chip's paths. They share one configuration, and so one model. */
 trait InnerPathsModel extends CompiledOnce with InnerFrames { self: TestSuite =>
+  override def brief: Boolean = false
+
   val config: InnerConfig =
     InnerConfig(saBits = 4, flowBits = 8, hostBits = 5, chip = InterfaceConfig(receiveBeats = 256))
 

@@ -14,6 +14,8 @@ import scala.util.Random
  * long form is 20000).
  */
 class ReassemblerSpec extends ReassemblyTests {
+  override def brief = false
+
   val config: ReassemblyConfig = ReassemblyConfig(
     datagrams = 32,
     tableRows = 64,
