@@ -4,6 +4,8 @@ its cutoff is `NoiseSpec`'s."""
 
 from __future__ import annotations
 
+import pytest
+
 from sallyport.simulator import Simulator
 from tests.support.registers import Registers
 
@@ -32,7 +34,13 @@ def test_noise_source() -> None:
     with Simulator(1, None, 1) as sim, Registers(sim.socket(0)) as registers:
         first = words(sim, registers)
         assert len({0, 0xFFFFFFFF, *first}) == 5, "three words that differ"
+        sim.command("quit")
 
+
+@pytest.mark.long
+def test_a_noise_source_breaks_and_is_mended() -> None:
+    with Simulator(1, None, 1) as sim, Registers(sim.socket(0)) as registers:
+        first = words(sim, registers)
         sim.command("noise", stuck=True)
         sim.command("idle", cycles=80 * SAMPLE_CYCLES)
         assert registers.read("crypto", "noise_status") == REPEATED

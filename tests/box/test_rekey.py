@@ -43,7 +43,7 @@ def esp_packets(capture: Path) -> list[tuple[int, int]]:
     return [(packet.spi, packet.seq) for packet in packets]
 
 
-@pytest.mark.parametrize(("size", "sas", "rekeys"), [("imix", 5, 20), ("64", 1, 4)])
+@pytest.mark.parametrize(("size", "sas", "rekeys"), [pytest.param("imix", 5, 20, marks=pytest.mark.long), ("64", 1, 4)])
 def test_rekeys_at_90_percent_lose_nothing(tmp_path: Path, size: str, sas: int, rekeys: int) -> None:
     """A slice of what docs/explanation/performance.md does a thousand times."""
     rows_file = tmp_path / "rows.json"
