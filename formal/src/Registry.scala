@@ -6,6 +6,7 @@ import sallyport.formal.crossing.SlrPipeProperty
 import sallyport.formal.dispatch._
 import sallyport.formal.harness.Property
 import sallyport.formal.keys._
+import sallyport.formal.lane.EspJudgeProperty
 import sallyport.formal.queue._
 import sallyport.formal.registers.VotedRegisterProperty
 import sallyport.formal.table.{FirstMatchProperty, TableAccessProperty, TableMuxProperty, TableWindowProperty}
@@ -48,6 +49,7 @@ object Registry {
     Entry("order-arbiter")(new OrderArbiterProperty),
     Entry("merge")(new MergeProperty),
     Entry("dispatcher")(new DispatcherProperty),
+    Entry("esp-judge")(new EspJudgeProperty),
     Entry("packet-arbiter")(new PacketArbiterProperty),
     Entry("table-mux")(new TableMuxProperty),
     Entry("esn")(new EsnProperty),
