@@ -26,6 +26,7 @@ class Claim:
     depth: int
     reach: int
     spies: list[str]
+    cuts: list[str]
     bug: dict[str, str]
 
 
@@ -49,19 +50,20 @@ def build(folder: Path, claim: Claim, name: str, bug: bool = False) -> Path:
     if bug and not (folder / f"{claim.bug['module']}.sv").exists():
         raise ProofFailed(f"the planted bug is in {claim.bug['module']}.sv, which the property has not")
     smt2 = folder / f"{name}.smt2"
-    yosys(script(sources, claim.spies, smt2), folder / f"{name}.log")
+    yosys(script(sources, claim.spies, claim.cuts, smt2), folder / f"{name}.log")
     return smt2
 
 
-def script(sources: list[Path], spies: list[str], smt2: Path) -> list[str]:
+def script(sources: list[Path], spies: list[str], cuts: list[str], smt2: Path) -> list[str]:
     """Commands of yosys. SYNTHESIS takes clocks past their gates, as they are on a device. Memories
-    stay memories unless a property looks into one."""
+    stay memories unless a property looks into one. The outputs of modules in `cuts` are free."""
+    cut = "".join(f"cutpoint {module}; " for module in cuts)
     memories = "memory_map" if any(".Memory[" in path for path in spies) else "memory_collect"
     # Ports `spy_N` become the registers that they stand for.
     ties = [f"delete -input spy_{n}; connect -nomap -nounset -set spy_{n} {path}" for n, path in enumerate(spies)]
     return [
         f"read_verilog -sv -formal -DSYNTHESIS {' '.join(map(str, sources))}",
-        f"hierarchy -check -top Property; proc -norom; flatten; memory_collect; {memories}",
+        f"hierarchy -check -top Property; proc -norom; {cut}flatten; memory_collect; {memories}",
         "cd Property",
         *ties,
         "cd ..",

@@ -7,6 +7,7 @@ import sallyport.formal.dispatch._
 import sallyport.formal.harness.Property
 import sallyport.formal.keys._
 import sallyport.formal.lane.EspJudgeProperty
+import sallyport.formal.link.LinkCreditProperty
 import sallyport.formal.queue._
 import sallyport.formal.registers.VotedRegisterProperty
 import sallyport.formal.table.{FirstMatchProperty, TableAccessProperty, TableMuxProperty, TableWindowProperty}
@@ -50,6 +51,7 @@ object Registry {
     Entry("merge")(new MergeProperty),
     Entry("dispatcher")(new DispatcherProperty),
     Entry("esp-judge")(new EspJudgeProperty),
+    Entry("link-credit")(new LinkCreditProperty),
     Entry("packet-arbiter")(new PacketArbiterProperty),
     Entry("table-mux")(new TableMuxProperty),
     Entry("esn")(new EsnProperty),

@@ -52,9 +52,14 @@ def test_a_planted_bug_has_one_place(text: str) -> None:
 
 
 def test_memories_become_registers_where_a_property_looks_into_them(tmp_path) -> None:
-    looks = "; ".join(script([], ["dut.ring_ext.Memory[0]"], tmp_path / "a.smt2"))
-    others = "; ".join(script([], ["dut.count"], tmp_path / "a.smt2"))
+    looks = "; ".join(script([], ["dut.ring_ext.Memory[0]"], [], tmp_path / "a.smt2"))
+    others = "; ".join(script([], ["dut.count"], [], tmp_path / "a.smt2"))
     assert "memory_map" in looks and "memory_map" not in others
+
+
+def test_a_module_that_is_cut_away_has_free_outputs(tmp_path) -> None:
+    commands = "; ".join(script([], [], ["FrameFifo"], tmp_path / "a.smt2"))
+    assert commands.index("cutpoint FrameFifo") < commands.index("flatten")
 
 
 def test_the_page_lists_every_property() -> None:

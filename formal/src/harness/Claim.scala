@@ -14,6 +14,8 @@ case class Bug(module: String, find: String, replace: String)
  * @param clause  of a standard, or the module's contract
  * @param bug     with which the property must fail
  * @param assumes what the environment does, each with the module that guarantees it
+ * @param cuts    modules that are left out: their outputs may be anything, and their own assertions
+ *   are not judged here
  * @param depth   k of the induction, in cycles
  * @param reach   cycles from reset within which each cover is reached and the bug is seen
  */
@@ -22,6 +24,7 @@ case class Claim(
     clause: String,
     bug: Bug,
     assumes: Seq[String] = Nil,
+    cuts: Seq[String] = Nil,
     depth: Int = 2,
     reach: Int = 12
 ) {
@@ -35,7 +38,7 @@ case class Claim(
     } + "\""
     def list(items: Seq[String]) = items.map(text).mkString("[", ", ", "]")
     s"""{"proves": ${text(proves)}, "clause": ${text(clause)}, "assumes": ${list(assumes)},
-       | "depth": $depth, "reach": $reach, "spies": ${list(spies)},
+       | "depth": $depth, "reach": $reach, "spies": ${list(spies)}, "cuts": ${list(cuts)},
        | "bug": {"module": ${text(bug.module)}, "find": ${text(bug.find)}, "replace": ${text(bug.replace)}}}
        |""".stripMargin
   }
