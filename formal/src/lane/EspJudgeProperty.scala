@@ -116,7 +116,7 @@ class EspJudgeProperty
     }
   }
 
-  // The run and the trailer of the slot, tied to what was counted.
+  // The run and the trailer that the judge keeps of the slot agree with the count.
   private val run = spy(s"dut.check.runs_ext.Memory[${slot.litValue}]", 8)
   private val trailer = spy(s"dut.trailers_ext.Memory[${slot.litValue}]", 17)
   private val open = ShiftRegister(blocks =/= 0.U, 2, false.B, true.B)

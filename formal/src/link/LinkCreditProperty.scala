@@ -53,8 +53,8 @@ class LinkCreditProperty
   assume(held === 0.U && frees <= inside)
   when(sends) { assert(inside + named <= beats.U) }
 
-  // Room that the last header with `locked` told of, but for what was sent. One tells of no less,
-  // and of no more than there is.
+  // Room that the last header with `locked` told of, less the beats sent since. A header tells of
+  // no less, and of no more than there is.
   private val space = RegInit(beats.U(10.W))
   private val news = any(count)
   private val far = dut.io.feedback.far
