@@ -141,7 +141,8 @@ class LinkTx(params: LinkParams) extends Module {
     room := roomAfter(11, 0)
   }.otherwise {
     val available = limit - sent
-    room := Mux(available > params.bufferBeats.U, 0.U, available)
+    // The limit of before means nothing in the cycle in which the link is established.
+    room := Mux(!established || available > params.bufferBeats.U, 0.U, available)
   }
   when(io.feedback.request.valid) {
     answer.valid := true.B

@@ -130,8 +130,8 @@ func TestLongBatch(t *testing.T) {
 	}
 }
 
-// TestTurns: a long batch lets another caller's access in after at most MostTogether of its own. The
-// batch counts in a register, which the other caller reads.
+// TestTurns: a long batch lets another caller's access in after at most MostTogether of its own.
+// The batch counts in a register, which the other caller reads.
 func TestTurns(t *testing.T) {
 	listener, path := listen(t)
 	go fakebox.New(fakebox.Small).Serve(listener)
