@@ -14,7 +14,7 @@ sealed trait Cell {
   /** All but the clock. */
   def ports: Seq[CellPort]
 
-  /** What is in the module, in Verilog; `x_t` is the taint of port `x`. */
+  /** The module's statements, in Verilog; `x_t` is the taint of port `x`. */
   def body: String
   def clocked: Boolean = true
 
@@ -47,7 +47,7 @@ object MemoryPort {
 
 /**
  * A memory and the taint of its rows. A tainted enable or address of a write may have changed any
- * row, so all rows are tainted from then on. One of a read taints what is read.
+ * row, so all rows are tainted from then on. One of a read taints its data.
  *
  * @param latency cycles from a read's address to its data, 0 or 1
  * @param lanes parts of a row that a write may leave as they are, each with a bit of its mask
@@ -110,7 +110,7 @@ case class MemoryCell(depth: Int, width: Int, latency: Int, lanes: Int, kinds: S
   }
 }
 
-/** A table of an S-box, two reads a cycle: a tainted address taints what is read. */
+/** A table of an S-box, two reads a cycle: a tainted address taints its data. */
 case class RomCell(module: String, addressBits: Int, dataBits: Int, plain: String) extends Cell {
   def ports: Seq[CellPort] =
     Seq(0, 1).map(n => CellPort(s"address$n", addressBits, isInput = true)) ++

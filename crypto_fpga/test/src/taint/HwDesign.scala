@@ -44,7 +44,7 @@ object HwDesign {
     RomCell(found.group(1), bits("address0"), bits("data0"), verilog)
   }
 
-  /** Without names and symbols, which only bind a line to what is left out; and without gates. */
+  /** Without names and symbols, which only bind a line to others left out; and without gates. */
   private def plain(text: String): Seq[String] = text.linesIterator.toSeq
     .map(_.replaceAll(""" \{sv\.namehint = "[^"]*"\}""", "").replaceAll(""" sym @\w+""", ""))
     .filterNot(_.contains("@SallyportClockGate(clock:"))

@@ -17,8 +17,9 @@ import scala.sys.process._
  * Toward red, only packets whose ICV is right leave.
  *
  * CIRCT's pass adds to each wire a wire of its taint. Each planted leak must be found, and a leak
- * if one entry of the list of ciphers' outputs is withheld. Not in ChiselSim, which simulates Chisel
- * alone. `SALLYPORT_TAINT_CYCLES=N` runs N cycles a direction.
+ * if one entry of the list of ciphers' outputs is withheld. Not in ChiselSim, which simulates
+ * Chisel alone. `SALLYPORT_TAINT_CYCLES=N` runs N cycles a direction; `SALLYPORT_TAINT_SEED=S`
+ * replaces seed 1.
  */
 class TaintSpec extends AnyFunSuite {
 
@@ -83,9 +84,10 @@ class TaintSpec extends AnyFunSuite {
     val packets = Files.write(folder.resolve("packets"), LanePackets.file(encrypt, config.suites, each = 64, seed = 1))
     val secrets =
       Files.write(folder.resolve("secrets"), Bytes.fromBigInt(TaintedLane.secrets, (LanePairs.jobBits + 31) / 32 * 4))
+    val seed = sys.env.getOrElse("SALLYPORT_TAINT_SEED", "1")
     def run(cycles: String, more: String*): (Int, String) = {
       val said = new StringBuilder
-      val command = Seq(program.toString, packets.toString, cycles, "1", secrets.toString, direction) ++ more
+      val command = Seq(program.toString, packets.toString, cycles, seed, secrets.toString, direction) ++ more
       val status = command.!(ProcessLogger(line => said.append(line).append('\n')))
       (status, said.toString)
     }
