@@ -6,10 +6,10 @@ import sallyport.common.elaborate.Emit
 import sallyport.common.simulation.{LongForm, SpecFolder}
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.suite.Suite
+import sallyport.crypto.support.VerilatedProgram
 
-import java.nio.file.{Files, Path, Paths}
+import java.nio.file.{Files, Path}
 import scala.jdk.CollectionConverters._
-import scala.sys.process._
 import scala.util.Random
 
 /**
@@ -21,13 +21,6 @@ import scala.util.Random
  * does not. Not in ChiselSim, which shows a test no more than ports.
  */
 class EraseSpec extends AnyFunSuite {
-
-  private val player: Path = Iterator
-    .iterate(Paths.get("").toAbsolutePath)(_.getParent)
-    .takeWhile(_ != null)
-    .map(_.resolve("crypto_fpga/test/cpp/erase.cpp"))
-    .find(Files.isRegularFile(_))
-    .getOrElse(fail("no crypto_fpga/test/cpp above the working folder: run this in a clone"))
 
   /** What a search has found, and how many packets had left by then, to red and to black. */
   private case class Search(label: String, found: Int, red: Int, black: Int)
@@ -106,26 +99,19 @@ class EraseSpec extends AnyFunSuite {
     }
 
     val file = Files.writeString(folder.resolve("script"), script.text)
-    val said = new StringBuilder
-    val log = ProcessLogger(line => said.append(line).append('\n'))
-    def run(command: Seq[String]): Unit = assert(command.!(log) == 0, s"${command.head}:\n$said")
-    val program = folder.resolve("erase")
-    val sources = Files.list(folder).iterator.asScala.filter(_.toString.endsWith(".sv")).toSeq.sorted
-    val inputs = keepState(sources, folder.resolve("state.vlt")) +: sources :+ player
-    run(
-      Seq("verilator", "--cc", "--exe", "--build", "--quiet", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style") ++
-        Seq("--top-module", "EraseHarness", "--Mdir", folder.resolve("obj").toString, "-o", program.toString) ++
-        Seq("--x-assign", "fast", "--x-initial", "fast", "--output-split", "100000") ++
-        // Few cycles run, so the code is not optimised (CompiledOnce.brief).
-        Seq("-CFLAGS", "-std=c++17", "-LDFLAGS", "-latomic", "-MAKEFLAGS", "OPT_FAST=-O0") ++ inputs.map(_.toString)
-    )
-    run(Seq(program.toString, file.toString))
+    val sources = VerilatedProgram.files(folder, ".sv")
+    val program = new VerilatedProgram("EraseHarness", folder)
+    // Few cycles run, so the code is not optimised (CompiledOnce.brief).
+    val light = Seq("-MAKEFLAGS", "OPT_FAST=-O0")
+    program.build("erase.cpp", keepState(sources, folder.resolve("state.vlt")) +: sources, options = light)
+    val (status, said) = program.run(file.toString)
+    assert(status == 0, said)
     val line = "(\\w+): (\\d+) found, sent (\\d+) (\\d+)".r
-    val searches = said.toString.linesIterator.collect { case line(label, found, red, black) =>
+    val searches = said.linesIterator.collect { case line(label, found, red, black) =>
       Search(label, found.toInt, red.toInt, black.toInt)
     }.toSeq
     // The search names each place it finds. Only a chip before its erasure has any.
-    for (suite <- suites) assert(said.toString.contains(s"\n  ${suite.name}/"), "the search sees nothing of a suite")
+    for (suite <- suites) assert(said.contains(s"\n  ${suite.name}/"), "the search sees nothing of a suite")
     val packets = suites.length * EraseTraffic.packets
     info(searches.mkString("; "))
     val labels = for ((cause, _) <- causes; when <- Seq("before", "rest", "traffic")) yield s"${cause}_$when"

@@ -5,10 +5,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.elaborate.Emit
 import sallyport.common.simulation.{LongForm, SpecFolder}
 import sallyport.crypto.suite.Suite
+import sallyport.crypto.support.VerilatedProgram
 
-import java.nio.file.{Files, Path, Paths}
-import scala.jdk.CollectionConverters._
-import scala.sys.process._
+import java.nio.file.Files
 
 /**
  * The model of a lane against the lane, every port in every cycle. Not in ChiselSim, which links no
@@ -19,17 +18,6 @@ import scala.sys.process._
  */
 class LaneModelSpec extends AnyFunSuite {
 
-  /** The first folder of this name going up from the working folder. */
-  private def up(name: String): Path = Iterator
-    .iterate(Paths.get("").toAbsolutePath)(_.getParent)
-    .takeWhile(_ != null)
-    .map(_.resolve(name))
-    .find(Files.isDirectory(_))
-    .getOrElse(fail(s"no $name above the working folder: run this in a clone"))
-
-  private def files(folder: Path, suffix: String): Seq[String] =
-    Files.list(folder).iterator.asScala.map(_.toString).filter(_.endsWith(suffix)).toSeq.sorted
-
   private def number(variable: String, default: Int): Int = sys.env.get(variable).fold(default)(_.toInt)
 
   private def compare(name: String, config: LaneConfig): Unit = {
@@ -38,23 +26,19 @@ class LaneModelSpec extends AnyFunSuite {
     val seed = number("SALLYPORT_LANE_SEED", 1)
     val packets =
       Files.write(folder.resolve("packets"), LanePackets.file(config.encrypt, config.suites, each = 64, seed))
-    val program = folder.resolve("pairs")
-    val said = new StringBuilder
-    val log = ProcessLogger(line => said.append(line).append('\n'))
-    def run(command: Seq[String]): Unit = assert(command.!(log) == 0, s"${command.head}:\n$said")
-    val engine = up("sim/engine/src")
-    run(
-      Seq("verilator", "--cc", "--exe", "--build", "--quiet", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style") ++
-        Seq("--top-module", "LanePairs", "--Mdir", folder.resolve("obj").toString, "-o", program.toString) ++
-        Seq("--x-assign", "fast", "--x-initial", "fast", "--assert", "--output-split", "100000") ++
-        Seq("-CFLAGS", s"-std=c++17 -march=native -iquote $engine", "-LDFLAGS", "-lcrypto -latomic") ++
-        files(folder, ".sv") ++ files(engine.resolve("model"), ".cpp") :+
-        up("crypto_fpga/test/cpp").resolve("lane_pairs.cpp").toString
+    val program = new VerilatedProgram("LanePairs", folder)
+    val engine = VerilatedProgram.up("sim/engine/src")
+    program.build(
+      "lane_pairs.cpp",
+      VerilatedProgram.files(folder, ".sv") ++ VerilatedProgram.files(engine.resolve("model"), ".cpp"),
+      flags = s"-march=native -iquote $engine",
+      options = Seq("--assert", "-LDFLAGS", "-lcrypto")
     )
     val cycles = number("SALLYPORT_LANE_CYCLES", LaneModelSpec.slice)
-    run(Seq(program.toString, packets.toString, cycles.toString, seed.toString))
-    val counts = said.toString.linesIterator.filter(_.startsWith("packets by suite:")).toSeq.last
-    info(said.toString.linesIterator.filter(_.startsWith("packets by")).mkString("; "))
+    val (status, said) = program.run(packets.toString, cycles.toString, seed.toString)
+    assert(status == 0, said)
+    val counts = said.linesIterator.filter(_.startsWith("packets by suite:")).toSeq.last
+    info(said.linesIterator.filter(_.startsWith("packets by")).mkString("; "))
     val bySuite = counts.split(':').last.trim.split(' ').map(_.toInt)
     assert(config.suites.forall(suite => bySuite(suite.number) >= 100), said)
   }

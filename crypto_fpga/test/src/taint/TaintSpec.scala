@@ -5,11 +5,9 @@ import circt.stage.ChiselStage
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.simulation.{LongForm, SpecFolder}
 import sallyport.crypto.lane.{LaneConfig, LanePackets, LanePairs}
-import sallyport.crypto.support.Bytes
+import sallyport.crypto.support.{Bytes, VerilatedProgram}
 
-import java.nio.file.{Files, Path, Paths}
-import scala.jdk.CollectionConverters._
-import scala.sys.process._
+import java.nio.file.{Files, Path}
 
 /**
  * Follows keys, and packets from red, through every wire of a lane: none of their bits reaches a
@@ -24,13 +22,6 @@ import scala.sys.process._
 class TaintSpec extends AnyFunSuite {
 
   private val firtoolOptions = Seq("--disable-all-randomization", "--strip-debug-info")
-
-  private val drivers: Path = Iterator
-    .iterate(Paths.get("").toAbsolutePath)(_.getParent)
-    .takeWhile(_ != null)
-    .map(_.resolve("crypto_fpga/test/cpp"))
-    .find(Files.isDirectory(_))
-    .getOrElse(fail("no crypto_fpga/test/cpp above the working folder: run this in a clone"))
 
   /** The instrumented Verilog of a lane, in a folder of its own. */
   private def instrument(folder: Path, config: LaneConfig, plants: Seq[Plant], free: Seq[Declassified]): Path = {
@@ -62,35 +53,20 @@ class TaintSpec extends AnyFunSuite {
     verilog
   }
 
-  private def build(folder: Path, verilog: Path): Path = {
-    val program = folder.resolve("taint")
-    val sources = Files.list(verilog).iterator.asScala.map(_.toString).filter(_.endsWith(".sv")).toSeq.sorted
-    val said = new StringBuilder
-    val command = Seq("verilator", "--cc", "--exe", "--build", "--quiet", "--no-timing", "-Wno-fatal", "-Wno-lint") ++
-      Seq("-Wno-style", "--top-module", "TaintedLane", "--Mdir", folder.resolve("obj").toString) ++
-      Seq("-o", program.toString, "--x-assign", "fast", "--x-initial", "fast", "--output-split", "100000") ++
-      Seq("-CFLAGS", s"-std=c++17 -march=native -I$drivers") ++ sources :+ drivers.resolve("lane_taint.cpp").toString
-    val status = command.!(ProcessLogger(line => said.append(line).append('\n')))
-    assert(status == 0, s"verilator:\n$said")
-    program
-  }
-
   private def follow(direction: String, plants: Seq[Plant], free: Seq[Declassified]): Unit = {
     LongForm.only()
     val encrypt = direction == "encrypt"
     val config = LaneConfig(encrypt)
     val folder = SpecFolder("TaintSpec", direction)
-    val program = build(folder, instrument(folder, config, plants, free))
+    val verilog = instrument(folder, config, plants, free)
+    val program = new VerilatedProgram("TaintedLane", folder)
+    program.build("lane_taint.cpp", VerilatedProgram.files(verilog, ".sv"), flags = "-march=native")
     val packets = Files.write(folder.resolve("packets"), LanePackets.file(encrypt, config.suites, each = 64, seed = 1))
     val secrets =
       Files.write(folder.resolve("secrets"), Bytes.fromBigInt(TaintedLane.secrets, (LanePairs.jobBits + 31) / 32 * 4))
     val seed = sys.env.getOrElse("SALLYPORT_TAINT_SEED", "1")
-    def run(cycles: String, more: String*): (Int, String) = {
-      val said = new StringBuilder
-      val command = Seq(program.toString, packets.toString, cycles, seed, secrets.toString, direction) ++ more
-      val status = command.!(ProcessLogger(line => said.append(line).append('\n')))
-      (status, said.toString)
-    }
+    def run(cycles: String, more: String*): (Int, String) =
+      program.run(Seq(packets.toString, cycles, seed, secrets.toString, direction) ++ more: _*)
     val (status, said) = run(sys.env.getOrElse("SALLYPORT_TAINT_CYCLES", TaintSpec.cycles))
     assert(status == 0, said)
     info(said.linesIterator.mkString("; "))
