@@ -26,7 +26,8 @@ object HwDesign {
     val cells = mutable.LinkedHashMap.empty[String, Cell]
     def use(cell: Cell): Cell = cells.getOrElseUpdate(cell.module, cell)
     roms.foreach(use)
-    val modules = modulesOf(plain(text)).map(module => planted(module, plants, use)).map(lifted(_, use))
+    val modules =
+      modulesOf(plain(text)).map(ungated).map(module => planted(module, plants, use)).map(lifted(_, use))
     val stubs = cells.values.toSeq.flatMap(_.stub)
     ((("module {" +: stubs) ++ modules.flatten :+ "}").mkString("\n"), cells.values.toSeq)
   }
@@ -44,11 +45,9 @@ object HwDesign {
     RomCell(found.group(1), bits("address0"), bits("data0"), verilog)
   }
 
-  /** Without names and symbols, which only bind a line to others left out; and without gates. */
+  /** Without names and symbols, which only bind a line to others left out. */
   private def plain(text: String): Seq[String] = text.linesIterator.toSeq
     .map(_.replaceAll(""" \{sv\.namehint = "[^"]*"\}""", "").replaceAll(""" sym @\w+""", ""))
-    .filterNot(_.contains("@SallyportClockGate(clock:"))
-    .map(_.replaceAll("""%\w*running_gate\.out""", "%clock"))
 
   /** The lines of each module of hardware. */
   private def modulesOf(lines: Seq[String]): Seq[Seq[String]] = {
@@ -60,6 +59,19 @@ object HwDesign {
   private def isModule(lines: Seq[String], name: String): Boolean = lines.head match {
     case nameOf(found) => found == name
     case other => sys.error(s"no module begins with: $other")
+  }
+
+  private val gate = """\s*(%[\w.-]+) = hw\.instance "\w+" @SallyportClockGate\(clock: (%[\w.-]+): .*""".r
+
+  /** With the clock in front of each gate in place of the one behind it. */
+  private def ungated(lines: Seq[String]): Seq[String] = {
+    val clocks = lines.collect { case gate(behind, before) => behind -> before }.toMap
+    val gated = """%[\w.-]+""".r
+    lines
+      .filterNot(gate.matches(_))
+      .map(line =>
+        if (clocks.isEmpty) line else gated.replaceAllIn(line, name => clocks.getOrElse(name.matched, name.matched))
+      )
   }
 
   private def planted(lines: Seq[String], plants: Seq[Plant], use: Cell => Cell): Seq[String] =
