@@ -37,7 +37,7 @@ NS = ICMPv6ND_NS(tgt="2001:db8::9")
 CYCLES_PER_S = 300_000_000
 # Of a token bucket: cycles in which it gains its rate, and cycles between two of its turns
 # (docs/explanation/chips.md).
-INTERVAL, TURNS = 1 << 26, 8
+INTERVAL, TURNS = 1 << 26, 16
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,9 @@ BLACK = [
     ("ike", "ike", ETHERNET / IP(src=FAR, dst=NEAR) / UDP(sport=500, dport=500) / Raw(b"\x01" * 300)),
     ("ike", "ike", ETHERNET / IP(src=FAR, dst=NEAR) / UDP(sport=4500, dport=4500) / Raw(bytes(4) + b"\x01" * 28)),
     ("arp", "arp", EVERYBODY / ARP(op=1, psrc=FAR, pdst=NEAR)),
+    ("resolution", "resolution", EVERYBODY / ARP(op=1, psrc=FAR, pdst="192.0.2.77")),
     ("nd", "nd", EVERYBODY / IPv6(src="2001:db8:c0::2", dst="ff02::1:ff00:1", hlim=255) / NS),
+    ("resolution", "resolution", EVERYBODY / IPv6(src="2001:db8:c0::2", dst="ff02::1:ff00:77", hlim=255) / NS),
     ("link_local", "link_local", ETHERNET / IPv6(src="fe80::1", dst="fe80::2") / UDP() / Raw(b"x")),
     ("link_local", "link_local", ETHERNET / IP(src=FAR, dst="224.0.0.18", ttl=255, proto=112) / Raw(bytes(20))),
     ("icmp", "icmp", ETHERNET / IP(src=FAR, dst=NEAR) / ICMP(id=1, seq=2) / Raw(bytes(1000))),
@@ -200,6 +202,41 @@ def of_group(group: str, number: int) -> Packet:
     frame = next(frame for _, name, frame in kinds if name == group).copy()
     frame.src = f"02:00:00:00:01:{number:02x}"
     return frame
+
+
+def test_a_scan_hides_no_question_for_the_box(tmp_path: Path) -> None:
+    """Hosts of the link are asked for one after the other, by ARP and by neighbour discovery, more
+    often than a burst; then one asks for the box."""
+
+    def asks(own: str, own_v6: str, near: str, near_v6: str) -> list[Packet]:
+        group = f"ff02::1:ff00:{own_v6.rsplit(':', 1)[1]}"
+        scan = [
+            frame
+            for n in range(1100)
+            for frame in (
+                EVERYBODY / ARP(op=1, psrc=near, pdst=f"{own.rsplit('.', 2)[0]}.{3 + n // 200}.{n % 200}"),
+                EVERYBODY / IPv6(src=near_v6, dst=f"ff02::1:ff01:{n:x}", hlim=255) / NS,
+            )
+        ]
+        return [
+            *scan,
+            EVERYBODY / ARP(op=1, psrc=near, pdst=own),
+            EVERYBODY / IPv6(src=near_v6, dst=group, hlim=255) / ICMPv6ND_NS(tgt=own_v6),
+        ]
+
+    frames = {
+        "box0.red": asks("198.18.0.1", "2001:db8:a0::1", "198.18.0.2", "2001:db8:a0::2"),
+        "box0.black": asks(NEAR, NEAR_V6, FAR, "2001:db8:c0::2"),
+    }
+    red = "addr add 198.18.0.1/24 dev red\naddr add 2001:db8:a0::1/64 dev red\n"
+    seen = boxes.run([ROUTER + red], frames, ["box0.inner.punt", "box0.outer.punt"], tmp_path, ready())
+    for chip in ("inner", "outer"):
+        found = [p.reason for p in punted(tmp_path, chip)]
+        assert sorted(set(found)) == ["arp", "nd", "resolution"]
+        assert (found.count("arp"), found.count("nd")) == (1, 1)
+        # The scan has a policer of its own, with the burst that it has after reset.
+        assert found.count("resolution") == 256
+        assert seen.named[0][f"{chip}.drop_punt_resolution"] == 2200 - 256
 
 
 @pytest.mark.parametrize("group", ["other", "ike", "arp", "nd", "icmp", "unknown_spi", "mtu", "reasm", "ttl"])

@@ -128,12 +128,10 @@ def test_control_reaches_the_cpu_of_an_overloaded_box(tmp_path: Path) -> None:
     punted, in both ports."""
     ethernet = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
     ike = IP(src="192.0.2.9", dst="192.0.2.1") / UDP(sport=500, dport=500) / Raw(bytes(40))
-    control = [
-        ARP(psrc="198.18.0.1", pdst="198.18.0.2"),
-        IPv6(src="2001:db8::1", dst="2001:db8::2", hlim=255) / ICMPv6ND_NS(),
-    ]
+    red, black = ARP(psrc="198.18.0.1", pdst="198.18.0.2"), ARP(psrc="192.0.2.9", pdst="192.0.2.1")
+    solicitation = IPv6(src="2001:db8::1", dst="2001:db8::2", hlim=255) / ICMPv6ND_NS()
     files = {}
-    for side, packets in (("red", control), ("black", [*control, ike])):
+    for side, packets in (("red", [red, solicitation]), ("black", [black, solicitation, ike])):
         files[side] = tmp_path / f"{side}.pcap"
         write_frames(files[side], [bytes(ethernet / packet).ljust(60, b"\0") for packet in packets])
     batch = tmp_path / "box.xfrm"

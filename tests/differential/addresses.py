@@ -17,6 +17,7 @@ BROADCAST = IPv4Address("255.255.255.255")
 LINK_LOCAL = (IPv4Network("169.254.0.0/16"), IPv6Network("fe80::/10"))
 LINK_GROUPS = IPv4Network("224.0.0.0/24")
 LINK_SCOPE = 2
+SOLICITED_NODE = IPv6Address("ff02::1:ff00:0").packed[:13]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,21 @@ class Port:
     def near(self, address: IPv4Address | IPv6Address) -> bool:
         """In a network of the port."""
         return any(address in ip_interface(own).network for own in self.interfaces)
+
+    def _own(self, version: int) -> IPv4Address | IPv6Address | None:
+        return next((ip for own in self.interfaces if (ip := ip_interface(own).ip).version == version), None)
+
+    def arp_for_others(self, arp: bytes) -> bool:
+        """Its target (RFC 826) is not the port's address."""
+        own = self._own(4)
+        return own is not None and arp[24:28].ljust(4, b"\0") != own.packed
+
+    def solicits_others(self, packet: Reading) -> bool:
+        """To the group of addresses (RFC 4291 2.7.1) that end otherwise than the port's address and
+        its MAC address do."""
+        own, group = self._own(6), packet.dst.packed
+        ends = (own.packed[-3:] if own else b"", bytes.fromhex(self.mac.replace(":", ""))[-3:])
+        return own is not None and group[:13] == SOLICITED_NODE and group[13:] not in ends
 
 
 def to_group(packet: Reading) -> bool:

@@ -51,11 +51,12 @@ def unharmed(dice: random.Random, port: str, packet: bytes) -> Frame:
 
 
 def other(dice: random.Random, port: str, bump: bool = False) -> Frame:
-    """Frames that are not IP, or hide it; to a bump in the wire also IPv6's neighbour discovery."""
-    if bump and dice.random() < 0.3:
+    """Frames that are not IP, or hide it, and IPv6's neighbour discovery."""
+    if dice.random() < (0.3 if bump else 0.1):
         return finish(dice, _head(dice, port, IPV6) + neighbours(dice))
     mac = {"dst": _destination(dice, port), "src": _source(dice)}
-    stations = {"hwsrc": mac["src"], "psrc": "10.1.0.1", "hwdst": "00:00:00:00:00:00", "pdst": "10.1.0.2"}
+    asked = dice.choice(["10.1.0.2", "192.0.2.1", "192.0.2.2", "10.1.128.129"])
+    stations = {"hwsrc": mac["src"], "psrc": "10.1.0.1", "hwdst": "00:00:00:00:00:00", "pdst": asked}
     ip = bytes(IP(src="10.1.0.1", dst="10.2.0.1")) + dice.randbytes(dice.randrange(60))
     match dice.randrange(6):
         case 0:
@@ -76,7 +77,9 @@ def other(dice: random.Random, port: str, bump: bool = False) -> Frame:
 def neighbours(dice: random.Random) -> bytes:
     """Neighbour discovery (RFC 4861), right, and sent on by some router."""
     kind = dice.choice([ICMPv6ND_NS(tgt="2001:db8:2::1"), ICMPv6ND_NA(tgt="fe80::11"), ICMPv6ND_RS(), ICMPv6ND_RA()])
-    dst = dice.choice(["ff02::1:ff00:1", "fe80::22", "2001:db8:2::1"])
+    # Groups of the box's addresses and of others, and two addresses that are none.
+    groups = [f"ff02::1:ff{end}" for end in ("00:1", "00:81", "00:2", "10:1")] + ["ff02::1", "ff02::1:fe00:1"]
+    dst = dice.choice([*groups, "fe80::22", "2001:db8:2::1"])
     return bytes(IPv6(src="fe80::11", dst=dst, hlim=dice.choice([255, 255, 254, 64])) / kind)
 
 

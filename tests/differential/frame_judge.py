@@ -48,7 +48,9 @@ def judge(frame: Frame, port: Port) -> tuple[str, Reading]:
     packet = frame.data[at:]
     if kind not in VERSIONS:
         if kind == ARP:
-            return CROSSES if bump else "punt_arp", nothing
+            if bump:
+                return CROSSES, nothing
+            return "punt_resolution" if port.arp_for_others(packet) else "punt_arp", nothing
         return "punt_vlan" if kind in TAGS else "punt_other", nothing
     reading = read(packet, VERSIONS[kind])
     if reading.state != "whole":
@@ -60,7 +62,7 @@ def judge(frame: Frame, port: Port) -> tuple[str, Reading]:
     if bump and neighbour_discovery(reading) and reading.ttl == UNROUTED:
         return CROSSES, reading
     if not bump and neighbour_discovery(reading):
-        return "punt_nd", reading
+        return "punt_resolution" if port.solicits_others(reading) else "punt_nd", reading
     if not bump and of_one_link(reading):
         return "punt_link_local", reading
     if port.owns(reading.src):

@@ -31,7 +31,7 @@ RUNS, PACKETS = 10, 5_000
 TUNNELS = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
     "drop_mac_filter drop_mac_source drop_mac_group drop_martian drop_own_source drop_inner_martian drop_inner_own_source "
-    "punt_arp punt_nd punt_link_local punt_local punt_vlan punt_ttl punt_mtu punt_other punt_extension_headers punt_policy "
+    "punt_arp punt_nd punt_resolution punt_link_local punt_local punt_vlan punt_ttl punt_mtu punt_other punt_extension_headers punt_policy "
     "drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap drop_reasm_duplicate reasm_datagrams "
     "reasm_merged frag_packets frag_split drop_lifetime tx_protect tx_bypass "
     "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed drop_inner_checksum drop_inner_not_ip "
@@ -41,7 +41,7 @@ TUNNELS = {
     "outer": "tx_frames drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum "
     "drop_mac_filter drop_mac_source drop_mac_group drop_martian drop_own_source "
     "drop_ttl_expired drop_esp_truncated punt_unknown_spi drop_encap_mismatch drop_udp_malformed drop_natt_keepalive drop_policy "
-    "punt_arp punt_nd punt_link_local punt_vlan punt_ike punt_icmp punt_other punt_extension_headers punt_policy "
+    "punt_arp punt_nd punt_resolution punt_link_local punt_vlan punt_ike punt_icmp punt_other punt_extension_headers punt_policy "
     "punt_reasm drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap drop_reasm_duplicate reasm_datagrams "
     "reasm_merged frag_packets frag_split tx_esp tx_bypass",
 }

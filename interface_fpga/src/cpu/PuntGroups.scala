@@ -19,11 +19,12 @@ object PuntGroups {
     PuntReason.reasm -> PuntGroup.reasm,
     PuntReason.ttl -> PuntGroup.ttl,
     PuntReason.linkLocal -> PuntGroup.linkLocal,
-    PuntReason.local -> PuntGroup.local
+    PuntReason.local -> PuntGroup.local,
+    PuntReason.resolution -> PuntGroup.resolution
   )
 
   /** Number of punt reasons. */
-  val reasons: Int = PuntReason.local + 1
+  val reasons: Int = PuntReason.resolution + 1
 
   /** The group of a reason; `other` for a reason without its own group. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(

@@ -86,7 +86,7 @@ object TokenBuckets {
   val limitBits: Int = 16
 
   /** Cycles between two turns of a bucket. */
-  val turns: Int = 8
+  val turns: Int = 16
 
   /** Cycles in which a bucket gains `rate` tokens. */
   val interval: Int = 1 << 26

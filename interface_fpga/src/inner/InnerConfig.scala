@@ -40,6 +40,7 @@ object InnerConfig {
     PuntGroup.other,
     PuntGroup.arp,
     PuntGroup.nd,
+    PuntGroup.resolution,
     PuntGroup.linkLocal,
     PuntGroup.mtu,
     PuntGroup.ttl,

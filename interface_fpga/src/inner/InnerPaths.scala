@@ -202,6 +202,7 @@ object InnerPaths {
       InnerRegs.limitOther,
       InnerRegs.limitArp,
       InnerRegs.limitNd,
+      InnerRegs.limitResolution,
       InnerRegs.limitLinkLocal,
       InnerRegs.limitMtu,
       InnerRegs.limitTtl,

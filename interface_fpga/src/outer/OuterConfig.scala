@@ -32,6 +32,7 @@ object OuterConfig {
       PuntGroup.ike,
       PuntGroup.arp,
       PuntGroup.nd,
+      PuntGroup.resolution,
       PuntGroup.linkLocal,
       PuntGroup.icmp,
       PuntGroup.unknownSpi,

@@ -121,6 +121,7 @@ object OuterPaths {
     OuterRegs.limitIke,
     OuterRegs.limitArp,
     OuterRegs.limitNd,
+    OuterRegs.limitResolution,
     OuterRegs.limitLinkLocal,
     OuterRegs.limitIcmp,
     OuterRegs.limitSpi,

@@ -32,7 +32,8 @@ class HeaderWindow(val windowBytes: Int) extends Bundle {
  * What [[HeaderParser]] found in one packet. Numbers are in host order.
  *
  * All fields past `l2Bytes` are meaningful only if `etherClass` is `ipv4` or `ipv6`, those past
- * `malformed` only if that is low, those past `unfinished` only if that is low too.
+ * `malformed` only if that is low, those past `unfinished` only if that is low too. Of ARP,
+ * `destination` is the target's protocol address, if it is of IPv4 over Ethernet (RFC 826).
  */
 class HeaderFields extends Bundle {
 

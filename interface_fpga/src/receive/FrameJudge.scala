@@ -50,16 +50,16 @@ class FrameJudgement extends Bundle {
  *
  *  1. `macFilter` is on and the destination is neither `portMac` nor a group address:
  *     drop macFilter; the source is a group address: drop macSource
- *  1. ARP: punt, of a bump in the wire crosses; more than two VLAN tags, any other type but
- *     IP: punt
+ *  1. ARP: punt, with a reason of its own if it is for another ([[FrameJudge.forOthers]]), of a
+ *     bump in the wire crosses; more than two VLAN tags, any other type but IP: punt
  *  1. a malformed IP packet: drop ipMalformed; a wrong IPv4 header checksum: drop ipChecksum
  *  1. more IPv6 extension headers than the parser reads: punt
  *  1. a packet to one host in a frame to a group, which a bump in the wire does not ask: drop
  *     macGroup (RFC 1812 5.3.4, RFC 1122 3.3.6)
  *  1. addresses that no packet on a wire has ([[AddressCheck]]): drop martian
- *  1. IPv6 neighbour discovery: punt; of a bump in the wire crosses if its hop limit is 255, which
- *     says that it comes from this link, and is judged as any other packet if not (RFC
- *     4861 6.1, 7.1)
+ *  1. IPv6 neighbour discovery: punt, with the same reason if it is for another; of a bump in the
+ *     wire crosses if its hop limit is 255, which says that it comes from this link, and is judged
+ *     as any other packet if not (RFC 4861 6.1, 7.1)
  *  1. other IP of this link alone ([[AddressFindings.linkLocal]]): punt; passes of a bump in the
  *     wire
  *  1. from an address of the box: drop ownSource (RFC 1812 5.3.8)
@@ -122,13 +122,15 @@ class FrameJudge(delivers: Boolean) extends Module {
   private val Seq(headers, dropGroup, dropMartian, neighbours, linkLocal, dropOwn, fragment, local) = first.drop(7)
   private val bump = RegNext(io.bump)
   private val notice = RegNext(fields.notice)
+  private val others = RegNext(FrameJudge.forOthers(fields, io.own, io.portMac))
   private val crosses = bump && (arp || neighbours)
   private val punts = Seq(
-    (arp && !bump) -> PuntReason.arp,
+    (arp && !bump && !others) -> PuntReason.arp,
     vlan -> PuntReason.vlan,
     other -> PuntReason.other,
     headers -> PuntReason.extensionHeaders,
-    (neighbours && !bump) -> PuntReason.nd,
+    (neighbours && !bump && !others) -> PuntReason.nd,
+    ((arp || neighbours) && !bump && others) -> PuntReason.resolution,
     linkLocal -> PuntReason.linkLocal,
     (fragment && !notice) -> PuntReason.fragment,
     (fragment && notice) -> PuntReason.reasm,
@@ -154,6 +156,23 @@ object FrameJudge {
 
   private def neighbourDiscovery(fields: HeaderFields): Bool =
     fields.isV6 && fields.hasIcmp && Ipv6Header.neighbourTypes.map(fields.messageType === _.U).reduce(_ || _)
+
+  /** ff02::1:ff00:0/104, which a host joins for each of its addresses (RFC 4291 2.7.1). */
+  private val solicitedNode = BigInt("ff0200000000000000000001ff", 16)
+
+  /**
+   * ARP for another IPv4 address than the box's (RFC 826), or neighbour discovery to the group of
+   * an address that ends otherwise than the box's does, and than its MAC address: a link-local
+   * address made of that ends so (RFC 4291 A). While the box has no address of a version, all are
+   * for it.
+   */
+  private def forOthers(fields: HeaderFields, own: LocalAddresses, mac: UInt): Bool = {
+    val arp = own.v4.orR && fields.destination(31, 0) =/= own.v4
+    val end = fields.destination(23, 0)
+    val ofMac = Cat(mac(31, 24), mac(39, 32), mac(47, 40))
+    val solicits = fields.destination(127, 24) === solicitedNode.U
+    Mux(fields.isV6, own.v6.orR && solicits && end =/= own.v6(23, 0) && end =/= ofMac, arp)
+  }
 
   /** Neighbour discovery with a hop limit of 255, which no router has lowered. */
   def fromThisLink(fields: HeaderFields): Bool = neighbourDiscovery(fields) && fields.ttl.andR

@@ -71,45 +71,47 @@ const (
 	InnerCounterDropPuntLinkLocal         = 63
 	InnerCounterPuntLocal                 = 64
 	InnerCounterDropPuntLocal             = 65
-	InnerCounterLinkRxPackets             = 66
-	InnerCounterLinkRxLost                = 67
-	InnerCounterLinkResyncs               = 68
-	InnerCounterDropTxDisabled            = 69
-	InnerCounterDropNoSelector            = 70
-	InnerCounterDropReplayed              = 71
-	InnerCounterDropTooOld                = 72
-	InnerCounterDropSelectorMismatch      = 73
-	InnerCounterDropInnerMalformed        = 74
-	InnerCounterDropInnerChecksum         = 75
-	InnerCounterDropInnerNotIp            = 76
-	InnerCounterDropInnerExtensionHeaders = 77
-	InnerCounterDropInnerTtlExpired       = 78
-	InnerCounterDropEcn                   = 79
-	InnerCounterDropNoNextHop             = 80
-	InnerCounterTxFrames                  = 81
-	InnerCounterTxBytes                   = 82
-	InnerCounterDropInnerLifetime         = 83
-	InnerCounterInjectFrames              = 84
-	InnerCounterDropInjectDisabled        = 85
-	InnerCounterDropInjectLength          = 86
-	InnerCounterEcnUnexpected             = 87
-	InnerCounterDropFragmentOffset        = 88
-	InnerCounterDropInClearDenied         = 89
-	InnerCounterDropWindowUpset           = 90
-	InnerCounterWindowTopRepaired         = 91
-	InnerCounterWindowTopLost             = 92
-	InnerCounterWindowRowFilled           = 93
-	InnerCounterControlRepaired           = 94
-	InnerCounterDropInboundRuleUpset      = 95
-	InnerCounterInboundRuleRowUpset       = 96
-	InnerCounterDropInnerMartian          = 97
-	InnerCounterDropInnerOwnSource        = 98
-	InnerCounterDropRedSource             = 99
-	InnerCounterSelectorRowUpset          = 100
-	InnerCounterNextHopRowUpset           = 101
-	InnerCounterDropUnresolved            = 102
-	InnerCounterDropHostUpset             = 103
-	InnerCounterHostRowUpset              = 104
+	InnerCounterPuntResolution            = 66
+	InnerCounterDropPuntResolution        = 67
+	InnerCounterLinkRxPackets             = 68
+	InnerCounterLinkRxLost                = 69
+	InnerCounterLinkResyncs               = 70
+	InnerCounterDropTxDisabled            = 71
+	InnerCounterDropNoSelector            = 72
+	InnerCounterDropReplayed              = 73
+	InnerCounterDropTooOld                = 74
+	InnerCounterDropSelectorMismatch      = 75
+	InnerCounterDropInnerMalformed        = 76
+	InnerCounterDropInnerChecksum         = 77
+	InnerCounterDropInnerNotIp            = 78
+	InnerCounterDropInnerExtensionHeaders = 79
+	InnerCounterDropInnerTtlExpired       = 80
+	InnerCounterDropEcn                   = 81
+	InnerCounterDropNoNextHop             = 82
+	InnerCounterTxFrames                  = 83
+	InnerCounterTxBytes                   = 84
+	InnerCounterDropInnerLifetime         = 85
+	InnerCounterInjectFrames              = 86
+	InnerCounterDropInjectDisabled        = 87
+	InnerCounterDropInjectLength          = 88
+	InnerCounterEcnUnexpected             = 89
+	InnerCounterDropFragmentOffset        = 90
+	InnerCounterDropInClearDenied         = 91
+	InnerCounterDropWindowUpset           = 92
+	InnerCounterWindowTopRepaired         = 93
+	InnerCounterWindowTopLost             = 94
+	InnerCounterWindowRowFilled           = 95
+	InnerCounterControlRepaired           = 96
+	InnerCounterDropInboundRuleUpset      = 97
+	InnerCounterInboundRuleRowUpset       = 98
+	InnerCounterDropInnerMartian          = 99
+	InnerCounterDropInnerOwnSource        = 100
+	InnerCounterDropRedSource             = 101
+	InnerCounterSelectorRowUpset          = 102
+	InnerCounterNextHopRowUpset           = 103
+	InnerCounterDropUnresolved            = 104
+	InnerCounterDropHostUpset             = 105
+	InnerCounterHostRowUpset              = 106
 )
 
 // InnerCounters is ordered by index.
@@ -180,45 +182,47 @@ var InnerCounters = []Counter{
 	{Name: "drop_punt_link_local", Index: 63, Path: "encrypt", Kind: "drop"},
 	{Name: "punt_local", Index: 64, Path: "encrypt", Kind: "punted"},
 	{Name: "drop_punt_local", Index: 65, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 66, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 67, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 68, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 80, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 81, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 82, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 84, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 87, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 88, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 89, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 91, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 92, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 93, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 94, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 96, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 97, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 98, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 99, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 100, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 101, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 102, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 103, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 104, Path: "decrypt", Kind: "info"},
+	{Name: "punt_resolution", Index: 66, Path: "encrypt", Kind: "punted"},
+	{Name: "drop_punt_resolution", Index: 67, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 68, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 69, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 70, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 80, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 83, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 84, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 86, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 89, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 93, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 94, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 95, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 96, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 97, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 98, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 100, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 101, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 102, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 103, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 104, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 105, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 106, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.
@@ -376,6 +380,8 @@ const (
 	OuterCounterDropOwnSource          = 82
 	OuterCounterReasmHeld              = 83
 	OuterCounterDropPuntLinkLocal      = 84
+	OuterCounterPuntResolution         = 85
+	OuterCounterDropPuntResolution     = 86
 )
 
 // OuterCounters is ordered by index.
@@ -465,4 +471,6 @@ var OuterCounters = []Counter{
 	{Name: "drop_own_source", Index: 82, Path: "decrypt", Kind: "drop"},
 	{Name: "reasm_held", Index: 83, Path: "decrypt", Kind: "held"},
 	{Name: "drop_punt_link_local", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_resolution", Index: 85, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_resolution", Index: 86, Path: "decrypt", Kind: "drop"},
 }

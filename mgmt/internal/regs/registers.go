@@ -202,6 +202,9 @@ var (
 	InnerLimitLocal               = Register{Name: "limit_local", Offset: 0x328, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitLocalRate           = Field{LSB: 0, Width: 16}
 	InnerLimitLocalBurst          = Field{LSB: 16, Width: 16}
+	InnerLimitResolution          = Register{Name: "limit_resolution", Offset: 0x32c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	InnerLimitResolutionRate      = Field{LSB: 0, Width: 16}
+	InnerLimitResolutionBurst     = Field{LSB: 16, Width: 16}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -253,6 +256,7 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLimitInject,
 	InnerLimitLinkLocal,
 	InnerLimitLocal,
+	InnerLimitResolution,
 }...)
 
 // Registers of the crypto chip alone.
@@ -324,65 +328,68 @@ var CryptoRegisters = append(append([]Register{}, CommonRegisters...), []Registe
 
 // Registers of the outer chip alone.
 var (
-	OuterControl             = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x0000000f}
-	OuterControlRxEnable     = Field{LSB: 0, Width: 1}
-	OuterControlTxEnable     = Field{LSB: 1, Width: 1}
-	OuterControlMacFilter    = Field{LSB: 2, Width: 1}
-	OuterControlBump         = Field{LSB: 3, Width: 1}
-	OuterPortMacLo           = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterPortMacHi           = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
-	OuterPortMtu             = Register{Name: "port_mtu", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00003fff, Reset: 0x0000256e}
-	OuterLocalIpv4           = Register{Name: "local_ipv4", Offset: 0x20c, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterLocalIpv60          = Register{Name: "local_ipv6_0", Offset: 0x210, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterLocalIpv61          = Register{Name: "local_ipv6_1", Offset: 0x214, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterLocalIpv62          = Register{Name: "local_ipv6_2", Offset: 0x218, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterLocalIpv63          = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterReasmTimeout        = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00000048}
-	OuterReasmPerSource      = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x0000ffff}
-	OuterPeerPlace           = Register{Name: "peer_place", Offset: 0x228, Count: 1, Role: Control, Writable: 0x0000003f}
-	OuterPeerPlacePlace      = Field{LSB: 0, Width: 6}
-	OuterPeerAddress         = Register{Name: "peer_address", Offset: 0x22c, Count: 1, Role: Status}
-	OuterPeerSa              = Register{Name: "peer_sa", Offset: 0x230, Count: 1, Role: Status}
-	OuterPeerSaSa            = Field{LSB: 0, Width: 16}
-	OuterPeerSaPort          = Field{LSB: 16, Width: 16}
-	OuterPeerPlaces          = Register{Name: "peer_places", Offset: 0x234, Count: 1, Role: Status}
-	OuterPeerPlacesTaken     = Field{LSB: 0, Width: 7}
-	OuterPeerPlacesRound     = Field{LSB: 8, Width: 2}
-	OuterPeerControl         = Register{Name: "peer_control", Offset: 0x238, Count: 1, Role: Control, Writable: 0x00000001}
-	OuterPeerControlClear    = Field{LSB: 0, Width: 1}
-	OuterQosDscpLow          = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterQosDscpHigh         = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
-	OuterSkipHeaders         = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
-	OuterSkipHeadersHop      = Field{LSB: 0, Width: 1}
-	OuterSkipHeadersRoute    = Field{LSB: 1, Width: 1}
-	OuterSkipHeadersDst      = Field{LSB: 2, Width: 1}
-	OuterLimitOther          = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitOtherRate      = Field{LSB: 0, Width: 16}
-	OuterLimitOtherBurst     = Field{LSB: 16, Width: 16}
-	OuterLimitIke            = Register{Name: "limit_ike", Offset: 0x304, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitIkeRate        = Field{LSB: 0, Width: 16}
-	OuterLimitIkeBurst       = Field{LSB: 16, Width: 16}
-	OuterLimitArp            = Register{Name: "limit_arp", Offset: 0x308, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitArpRate        = Field{LSB: 0, Width: 16}
-	OuterLimitArpBurst       = Field{LSB: 16, Width: 16}
-	OuterLimitNd             = Register{Name: "limit_nd", Offset: 0x30c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitNdRate         = Field{LSB: 0, Width: 16}
-	OuterLimitNdBurst        = Field{LSB: 16, Width: 16}
-	OuterLimitIcmp           = Register{Name: "limit_icmp", Offset: 0x310, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitIcmpRate       = Field{LSB: 0, Width: 16}
-	OuterLimitIcmpBurst      = Field{LSB: 16, Width: 16}
-	OuterLimitSpi            = Register{Name: "limit_spi", Offset: 0x314, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
-	OuterLimitSpiRate        = Field{LSB: 0, Width: 16}
-	OuterLimitSpiBurst       = Field{LSB: 16, Width: 16}
-	OuterLimitReasm          = Register{Name: "limit_reasm", Offset: 0x31c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
-	OuterLimitReasmRate      = Field{LSB: 0, Width: 16}
-	OuterLimitReasmBurst     = Field{LSB: 16, Width: 16}
-	OuterLimitInject         = Register{Name: "limit_inject", Offset: 0x320, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
-	OuterLimitInjectRate     = Field{LSB: 0, Width: 16}
-	OuterLimitInjectBurst    = Field{LSB: 16, Width: 16}
-	OuterLimitLinkLocal      = Register{Name: "limit_link_local", Offset: 0x324, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitLinkLocalRate  = Field{LSB: 0, Width: 16}
-	OuterLimitLinkLocalBurst = Field{LSB: 16, Width: 16}
+	OuterControl              = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x0000000f}
+	OuterControlRxEnable      = Field{LSB: 0, Width: 1}
+	OuterControlTxEnable      = Field{LSB: 1, Width: 1}
+	OuterControlMacFilter     = Field{LSB: 2, Width: 1}
+	OuterControlBump          = Field{LSB: 3, Width: 1}
+	OuterPortMacLo            = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterPortMacHi            = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
+	OuterPortMtu              = Register{Name: "port_mtu", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00003fff, Reset: 0x0000256e}
+	OuterLocalIpv4            = Register{Name: "local_ipv4", Offset: 0x20c, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv60           = Register{Name: "local_ipv6_0", Offset: 0x210, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv61           = Register{Name: "local_ipv6_1", Offset: 0x214, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv62           = Register{Name: "local_ipv6_2", Offset: 0x218, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv63           = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterReasmTimeout         = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00000048}
+	OuterReasmPerSource       = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x0000ffff}
+	OuterPeerPlace            = Register{Name: "peer_place", Offset: 0x228, Count: 1, Role: Control, Writable: 0x0000003f}
+	OuterPeerPlacePlace       = Field{LSB: 0, Width: 6}
+	OuterPeerAddress          = Register{Name: "peer_address", Offset: 0x22c, Count: 1, Role: Status}
+	OuterPeerSa               = Register{Name: "peer_sa", Offset: 0x230, Count: 1, Role: Status}
+	OuterPeerSaSa             = Field{LSB: 0, Width: 16}
+	OuterPeerSaPort           = Field{LSB: 16, Width: 16}
+	OuterPeerPlaces           = Register{Name: "peer_places", Offset: 0x234, Count: 1, Role: Status}
+	OuterPeerPlacesTaken      = Field{LSB: 0, Width: 7}
+	OuterPeerPlacesRound      = Field{LSB: 8, Width: 2}
+	OuterPeerControl          = Register{Name: "peer_control", Offset: 0x238, Count: 1, Role: Control, Writable: 0x00000001}
+	OuterPeerControlClear     = Field{LSB: 0, Width: 1}
+	OuterQosDscpLow           = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterQosDscpHigh          = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
+	OuterSkipHeaders          = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
+	OuterSkipHeadersHop       = Field{LSB: 0, Width: 1}
+	OuterSkipHeadersRoute     = Field{LSB: 1, Width: 1}
+	OuterSkipHeadersDst       = Field{LSB: 2, Width: 1}
+	OuterLimitOther           = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitOtherRate       = Field{LSB: 0, Width: 16}
+	OuterLimitOtherBurst      = Field{LSB: 16, Width: 16}
+	OuterLimitIke             = Register{Name: "limit_ike", Offset: 0x304, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIkeRate         = Field{LSB: 0, Width: 16}
+	OuterLimitIkeBurst        = Field{LSB: 16, Width: 16}
+	OuterLimitArp             = Register{Name: "limit_arp", Offset: 0x308, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitArpRate         = Field{LSB: 0, Width: 16}
+	OuterLimitArpBurst        = Field{LSB: 16, Width: 16}
+	OuterLimitNd              = Register{Name: "limit_nd", Offset: 0x30c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitNdRate          = Field{LSB: 0, Width: 16}
+	OuterLimitNdBurst         = Field{LSB: 16, Width: 16}
+	OuterLimitIcmp            = Register{Name: "limit_icmp", Offset: 0x310, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIcmpRate        = Field{LSB: 0, Width: 16}
+	OuterLimitIcmpBurst       = Field{LSB: 16, Width: 16}
+	OuterLimitSpi             = Register{Name: "limit_spi", Offset: 0x314, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	OuterLimitSpiRate         = Field{LSB: 0, Width: 16}
+	OuterLimitSpiBurst        = Field{LSB: 16, Width: 16}
+	OuterLimitReasm           = Register{Name: "limit_reasm", Offset: 0x31c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	OuterLimitReasmRate       = Field{LSB: 0, Width: 16}
+	OuterLimitReasmBurst      = Field{LSB: 16, Width: 16}
+	OuterLimitInject          = Register{Name: "limit_inject", Offset: 0x320, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
+	OuterLimitInjectRate      = Field{LSB: 0, Width: 16}
+	OuterLimitInjectBurst     = Field{LSB: 16, Width: 16}
+	OuterLimitLinkLocal       = Register{Name: "limit_link_local", Offset: 0x324, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitLinkLocalRate   = Field{LSB: 0, Width: 16}
+	OuterLimitLinkLocalBurst  = Field{LSB: 16, Width: 16}
+	OuterLimitResolution      = Register{Name: "limit_resolution", Offset: 0x328, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	OuterLimitResolutionRate  = Field{LSB: 0, Width: 16}
+	OuterLimitResolutionBurst = Field{LSB: 16, Width: 16}
 )
 
 // OuterRegisters lists the registers of the chip, shared ones first.
@@ -415,6 +422,7 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLimitReasm,
 	OuterLimitInject,
 	OuterLimitLinkLocal,
+	OuterLimitResolution,
 }...)
 
 // Registers of the shell of a card.

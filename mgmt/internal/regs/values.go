@@ -158,6 +158,7 @@ const (
 	PuntGroupTtl        = 8
 	PuntGroupLinkLocal  = 9
 	PuntGroupLocal      = 10
+	PuntGroupResolution = 11
 )
 
 // PuntGroupNames gives the name of each value.
@@ -173,6 +174,7 @@ var PuntGroupNames = map[uint32]string{
 	PuntGroupTtl:        "ttl",
 	PuntGroupLinkLocal:  "link_local",
 	PuntGroupLocal:      "local",
+	PuntGroupResolution: "resolution",
 }
 
 // Values of punt_reason.
@@ -193,6 +195,7 @@ const (
 	PuntReasonReasm            = 13
 	PuntReasonTtl              = 14
 	PuntReasonLocal            = 15
+	PuntReasonResolution       = 16
 )
 
 // PuntReasonNames gives the name of each value.
@@ -213,6 +216,7 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonReasm:            "reasm",
 	PuntReasonTtl:              "ttl",
 	PuntReasonLocal:            "local",
+	PuntReasonResolution:       "resolution",
 }
 
 // Values of drp_target.

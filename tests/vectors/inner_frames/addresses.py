@@ -37,7 +37,7 @@ def encrypt_cases_addresses() -> Iterator[tuple[str, int, str]]:
         yield "drop_mac_group", 0, frame(f"Dot1Q(vlan=5) / {v4()}", dst)
         yield "drop_mac_group", 0, frame('IPv6(src="fe80::1", dst="2001:db8::1", hlim=255) / NA()', dst)
         yield "punt_nd", 0, frame('IPv6(src="::", dst="ff02::1:ff00:1", hlim=255) / NS()', dst)
-        yield "punt_arp", 0, frame("ARP()", dst)
+        yield "punt_arp", 0, frame(f'ARP(pdst="{OWN}")', dst)
         yield "punt_link_local", 0, frame(v4(dst="224.0.0.251"), dst)
         yield "drop_policy", 0, frame(v4(dst="239.255.255.250"), dst)
     yield "drop_policy", 0, frame(v4(src="0.0.0.0", dst="255.255.255.255"), "ff:ff:ff:ff:ff:ff")
@@ -75,6 +75,18 @@ def encrypt_cases_addresses() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 5, frame(v4("198.51.100.2"))
     yield "tx_protect", 5, frame(v6("2001:db8:6464::2"))
     yield "punt_nd", 0, frame(f'IPv6(src="{OWN_V6}", dst="ff02::1", hlim=255) / NA()')
+    # Who asks for others has a reason of its own: by ARP, with tags or without, and by the group of
+    # an address that ends otherwise than the box's and its MAC address do.
+    yield "punt_arp", 0, frame(f'Dot1AD(vlan=5) / Dot1Q(vlan=6) / ARP(pdst="{OWN}")')
+    for target in ("198.51.100.2", "198.51.101.1", "0.0.0.0"):
+        yield "punt_resolution", 0, frame(f'ARP(pdst="{target}")')
+        yield "punt_resolution", 0, frame(f'Dot1AD(vlan=5) / Dot1Q(vlan=6) / ARP(pdst="{target}")')
+    yield "punt_resolution", 0, frame(f'ARP(op=2, psrc="{OWN}", pdst="198.51.100.2")')
+    for group in ("ff02::1:ff00:2", "ff02::1:ff01:1", "ff02::1:ff80:1"):
+        yield "punt_resolution", 0, frame(f'IPv6(src="2001:db8::1", dst="{group}", hlim=255) / NS()')
+        yield "punt_resolution", 0, frame(f'IPv6(src="::", dst="{group}", hlim=255) / DestOpt() / NS()')
+    for dst in (OWN_V6, "ff02::1", "ff02::2", "ff02::1:fe00:2", "ff02::2:ff00:2", "fe80::2"):
+        yield "punt_nd", 0, frame(f'IPv6(src="2001:db8::1", dst="{dst}", hlim=255) / NS()')
     # To the box itself, of any protocol and TTL (RFC 1812 5.2.3, 4.2.2.9); beside its address by
     # the policies.
     for ttl in (0, 1, 64):

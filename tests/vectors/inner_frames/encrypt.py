@@ -73,12 +73,12 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
         yield "tx_protect", 700, f"{option} / {udp} / Raw(bytes(30))"
         yield "tx_bypass", 3, f"{ip('10.2.0.9').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
         yield "drop_policy", 0, f"{ip('10.4.0.9').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
-        yield "punt_arp", 0, f"{ether} / {tags} / ARP()"
+        yield "punt_resolution", 0, f"{ether} / {tags} / ARP()"
         yield "tx_protect", 5, f'{ether} / {tags} / IPv6(src="2001:db8::1", dst="2001:db8:1::1") / {udp}'
         yield "punt_link_local", 0, f'{ether} / {tags} / IPv6(src="fe80::1", dst="2001:db8:1::1") / {udp}'
         yield "drop_ip_malformed", 0, f"{ip('10.1.0.9', ', len=1501').replace(ether, f'{ether} / {tags}', 1)} / {udp}"
     # Not IPv4, not whole, not right.
-    yield "punt_arp", 0, f"{ether} / ARP()"
+    yield "punt_resolution", 0, f"{ether} / ARP()"
     yield "punt_vlan", 0, f'{ether} / Dot1Q(vlan=5) / Dot1Q(vlan=5) / Dot1Q(vlan=5) / IP(dst="10.1.0.9") / {udp}'
     yield "punt_other", 0, f'{ether} / MPLS(label=3) / IP(dst="10.1.0.9") / {udp}'
     yield "punt_other", 0, f'Ether(dst="{PORT}", src="{HOST}", type=46) / Raw(bytes(46))'

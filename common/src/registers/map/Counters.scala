@@ -69,45 +69,47 @@ object InnerCounters {
   val dropPuntLinkLocal = 63
   val puntLocal = 64
   val dropPuntLocal = 65
-  val linkRxPackets = 66
-  val linkRxLost = 67
-  val linkResyncs = 68
-  val dropTxDisabled = 69
-  val dropNoSelector = 70
-  val dropReplayed = 71
-  val dropTooOld = 72
-  val dropSelectorMismatch = 73
-  val dropInnerMalformed = 74
-  val dropInnerChecksum = 75
-  val dropInnerNotIp = 76
-  val dropInnerExtensionHeaders = 77
-  val dropInnerTtlExpired = 78
-  val dropEcn = 79
-  val dropNoNextHop = 80
-  val txFrames = 81
-  val txBytes = 82
-  val dropInnerLifetime = 83
-  val injectFrames = 84
-  val dropInjectDisabled = 85
-  val dropInjectLength = 86
-  val ecnUnexpected = 87
-  val dropFragmentOffset = 88
-  val dropInClearDenied = 89
-  val dropWindowUpset = 90
-  val windowTopRepaired = 91
-  val windowTopLost = 92
-  val windowRowFilled = 93
-  val controlRepaired = 94
-  val dropInboundRuleUpset = 95
-  val inboundRuleRowUpset = 96
-  val dropInnerMartian = 97
-  val dropInnerOwnSource = 98
-  val dropRedSource = 99
-  val selectorRowUpset = 100
-  val nextHopRowUpset = 101
-  val dropUnresolved = 102
-  val dropHostUpset = 103
-  val hostRowUpset = 104
+  val puntResolution = 66
+  val dropPuntResolution = 67
+  val linkRxPackets = 68
+  val linkRxLost = 69
+  val linkResyncs = 70
+  val dropTxDisabled = 71
+  val dropNoSelector = 72
+  val dropReplayed = 73
+  val dropTooOld = 74
+  val dropSelectorMismatch = 75
+  val dropInnerMalformed = 76
+  val dropInnerChecksum = 77
+  val dropInnerNotIp = 78
+  val dropInnerExtensionHeaders = 79
+  val dropInnerTtlExpired = 80
+  val dropEcn = 81
+  val dropNoNextHop = 82
+  val txFrames = 83
+  val txBytes = 84
+  val dropInnerLifetime = 85
+  val injectFrames = 86
+  val dropInjectDisabled = 87
+  val dropInjectLength = 88
+  val ecnUnexpected = 89
+  val dropFragmentOffset = 90
+  val dropInClearDenied = 91
+  val dropWindowUpset = 92
+  val windowTopRepaired = 93
+  val windowTopLost = 94
+  val windowRowFilled = 95
+  val controlRepaired = 96
+  val dropInboundRuleUpset = 97
+  val inboundRuleRowUpset = 98
+  val dropInnerMartian = 99
+  val dropInnerOwnSource = 100
+  val dropRedSource = 101
+  val selectorRowUpset = 102
+  val nextHopRowUpset = 103
+  val dropUnresolved = 104
+  val dropHostUpset = 105
+  val hostRowUpset = 106
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -175,45 +177,47 @@ object InnerCounters {
     CounterDesc("drop_punt_link_local", 63, "encrypt", "drop"),
     CounterDesc("punt_local", 64, "encrypt", "punted"),
     CounterDesc("drop_punt_local", 65, "encrypt", "drop"),
-    CounterDesc("link_rx_packets", 66, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 67, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 68, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 69, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 70, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 71, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 72, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 73, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 74, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 75, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 76, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 77, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 78, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 79, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 80, "decrypt", "drop"),
-    CounterDesc("tx_frames", 81, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 82, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 83, "decrypt", "drop"),
-    CounterDesc("inject_frames", 84, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 85, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 86, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 87, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 88, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 89, "decrypt", "drop"),
-    CounterDesc("drop_window_upset", 90, "decrypt", "drop"),
-    CounterDesc("window_top_repaired", 91, "decrypt", "info"),
-    CounterDesc("window_top_lost", 92, "decrypt", "info"),
-    CounterDesc("window_row_filled", 93, "decrypt", "info"),
-    CounterDesc("control_repaired", 94, "decrypt", "info"),
-    CounterDesc("drop_inbound_rule_upset", 95, "decrypt", "drop"),
-    CounterDesc("inbound_rule_row_upset", 96, "decrypt", "info"),
-    CounterDesc("drop_inner_martian", 97, "decrypt", "drop"),
-    CounterDesc("drop_inner_own_source", 98, "decrypt", "drop"),
-    CounterDesc("drop_red_source", 99, "decrypt", "drop"),
-    CounterDesc("selector_row_upset", 100, "decrypt", "info"),
-    CounterDesc("next_hop_row_upset", 101, "decrypt", "info"),
-    CounterDesc("drop_unresolved", 102, "decrypt", "drop"),
-    CounterDesc("drop_host_upset", 103, "decrypt", "drop"),
-    CounterDesc("host_row_upset", 104, "decrypt", "info")
+    CounterDesc("punt_resolution", 66, "encrypt", "punted"),
+    CounterDesc("drop_punt_resolution", 67, "encrypt", "drop"),
+    CounterDesc("link_rx_packets", 68, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 69, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 70, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 71, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 72, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 73, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 74, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 75, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 76, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 77, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 78, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 79, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 80, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 81, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 82, "decrypt", "drop"),
+    CounterDesc("tx_frames", 83, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 84, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 85, "decrypt", "drop"),
+    CounterDesc("inject_frames", 86, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 87, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 88, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 89, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 90, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 91, "decrypt", "drop"),
+    CounterDesc("drop_window_upset", 92, "decrypt", "drop"),
+    CounterDesc("window_top_repaired", 93, "decrypt", "info"),
+    CounterDesc("window_top_lost", 94, "decrypt", "info"),
+    CounterDesc("window_row_filled", 95, "decrypt", "info"),
+    CounterDesc("control_repaired", 96, "decrypt", "info"),
+    CounterDesc("drop_inbound_rule_upset", 97, "decrypt", "drop"),
+    CounterDesc("inbound_rule_row_upset", 98, "decrypt", "info"),
+    CounterDesc("drop_inner_martian", 99, "decrypt", "drop"),
+    CounterDesc("drop_inner_own_source", 100, "decrypt", "drop"),
+    CounterDesc("drop_red_source", 101, "decrypt", "drop"),
+    CounterDesc("selector_row_upset", 102, "decrypt", "info"),
+    CounterDesc("next_hop_row_upset", 103, "decrypt", "info"),
+    CounterDesc("drop_unresolved", 104, "decrypt", "drop"),
+    CounterDesc("drop_host_upset", 105, "decrypt", "drop"),
+    CounterDesc("host_row_upset", 106, "decrypt", "info")
   )
 }
 
@@ -368,6 +372,8 @@ object OuterCounters {
   val dropOwnSource = 82
   val reasmHeld = 83
   val dropPuntLinkLocal = 84
+  val puntResolution = 85
+  val dropPuntResolution = 86
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -453,6 +459,8 @@ object OuterCounters {
     CounterDesc("drop_martian", 81, "decrypt", "drop"),
     CounterDesc("drop_own_source", 82, "decrypt", "drop"),
     CounterDesc("reasm_held", 83, "decrypt", "held"),
-    CounterDesc("drop_punt_link_local", 84, "decrypt", "drop")
+    CounterDesc("drop_punt_link_local", 84, "decrypt", "drop"),
+    CounterDesc("punt_resolution", 85, "decrypt", "punted"),
+    CounterDesc("drop_punt_resolution", 86, "decrypt", "drop")
   )
 }

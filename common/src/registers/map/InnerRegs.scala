@@ -155,6 +155,12 @@ object InnerRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitResolution =
+    RegisterDesc("limit_resolution", 0x32c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1000016L)
+  object LimitResolution {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -202,6 +208,7 @@ object InnerRegs {
     limitTtl,
     limitInject,
     limitLinkLocal,
-    limitLocal
+    limitLocal,
+    limitResolution
   )
 }

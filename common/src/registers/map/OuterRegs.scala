@@ -95,6 +95,12 @@ object OuterRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitResolution =
+    RegisterDesc("limit_resolution", 0x328, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1000016L)
+  object LimitResolution {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -123,6 +129,7 @@ object OuterRegs {
     limitSpi,
     limitReasm,
     limitInject,
-    limitLinkLocal
+    limitLinkLocal,
+    limitResolution
   )
 }

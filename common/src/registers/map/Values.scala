@@ -77,6 +77,7 @@ object PuntGroup {
   val ttl = 8
   val linkLocal = 9
   val local = 10
+  val resolution = 11
 }
 
 object PuntReason {
@@ -96,6 +97,7 @@ object PuntReason {
   val reasm = 13
   val ttl = 14
   val local = 15
+  val resolution = 16
 }
 
 object DrpTarget {

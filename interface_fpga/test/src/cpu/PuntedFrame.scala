@@ -20,7 +20,8 @@ object PuntedFrame {
     PuntReason.reasm -> PuntGroup.reasm,
     PuntReason.ttl -> PuntGroup.ttl,
     PuntReason.linkLocal -> PuntGroup.linkLocal,
-    PuntReason.local -> PuntGroup.local
+    PuntReason.local -> PuntGroup.local,
+    PuntReason.resolution -> PuntGroup.resolution
   )
 
   /** Fails where the header does not fit itself or the frame. */

@@ -51,7 +51,8 @@ trait InnerFrames extends Assertions {
     "punt_policy" -> PuntReason.policy,
     "punt_ttl" -> PuntReason.ttl,
     "punt_mtu" -> PuntReason.mtu,
-    "punt_nd" -> PuntReason.nd
+    "punt_nd" -> PuntReason.nd,
+    "punt_resolution" -> PuntReason.resolution
   )
 
   def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {

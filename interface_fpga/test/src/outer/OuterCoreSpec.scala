@@ -78,6 +78,7 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
       PuntReason.policy -> "policy",
       PuntReason.unknownSpi -> "unknown_spi",
       PuntReason.nd -> "nd",
+      PuntReason.resolution -> "resolution",
       PuntReason.reasm -> "reasm"
     )
     val outcomes = frames.map(_.outcome).map {

@@ -63,6 +63,7 @@ object OuterFrames {
     "policy" -> PuntReason.policy,
     "unknown_spi" -> PuntReason.unknownSpi,
     "nd" -> PuntReason.nd,
+    "resolution" -> PuntReason.resolution,
     "reasm" -> PuntReason.reasm
   )
 

@@ -15,7 +15,7 @@ struct Control {
 };
 
 namespace inner {
-inline constexpr std::array<Control, 26> kControls{{
+inline constexpr std::array<Control, 27> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -42,6 +42,7 @@ inline constexpr std::array<Control, 26> kControls{{
     {0x320, 0xffffffff, 0x001008bd},
     {0x324, 0xffffffff, 0x040000e0},
     {0x328, 0xffffffff, 0x040000e0},
+    {0x32c, 0xffffffff, 0x01000016},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -69,6 +70,7 @@ inline constexpr Control kLimitTtl = kControls[22];
 inline constexpr Control kLimitInject = kControls[23];
 inline constexpr Control kLimitLinkLocal = kControls[24];
 inline constexpr Control kLimitLocal = kControls[25];
+inline constexpr Control kLimitResolution = kControls[26];
 }  // namespace inner
 
 namespace crypto {
@@ -87,7 +89,7 @@ inline constexpr Control kSelfTestPeriod = kControls[4];
 }  // namespace crypto
 
 namespace outer {
-inline constexpr std::array<Control, 25> kControls{{
+inline constexpr std::array<Control, 26> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -113,6 +115,7 @@ inline constexpr std::array<Control, 25> kControls{{
     {0x31c, 0xffffffff, 0x01000016},
     {0x320, 0xffffffff, 0x001008bd},
     {0x324, 0xffffffff, 0x040000e0},
+    {0x328, 0xffffffff, 0x01000016},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -139,6 +142,7 @@ inline constexpr Control kLimitSpi = kControls[21];
 inline constexpr Control kLimitReasm = kControls[22];
 inline constexpr Control kLimitInject = kControls[23];
 inline constexpr Control kLimitLinkLocal = kControls[24];
+inline constexpr Control kLimitResolution = kControls[25];
 }  // namespace outer
 
 }  // namespace sallyport::fuzz

@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 105> kInnerCounters{{
+inline constexpr std::array<Counter, 107> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -78,6 +78,8 @@ inline constexpr std::array<Counter, 105> kInnerCounters{{
     {"drop_punt_link_local", "encrypt", "drop"},
     {"punt_local", "encrypt", "punted"},
     {"drop_punt_local", "encrypt", "drop"},
+    {"punt_resolution", "encrypt", "punted"},
+    {"drop_punt_resolution", "encrypt", "drop"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},
@@ -152,7 +154,7 @@ inline constexpr std::array<Counter, 30> kCryptoCounters{{
     {"control_repaired", "decrypt", "info"},
 }};
 
-inline constexpr std::array<Counter, 85> kOuterCounters{{
+inline constexpr std::array<Counter, 87> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -238,6 +240,8 @@ inline constexpr std::array<Counter, 85> kOuterCounters{{
     {"drop_own_source", "decrypt", "drop"},
     {"reasm_held", "decrypt", "held"},
     {"drop_punt_link_local", "decrypt", "drop"},
+    {"punt_resolution", "decrypt", "punted"},
+    {"drop_punt_resolution", "decrypt", "drop"},
 }};
 
 }  // namespace sallyport::fuzz
