@@ -28,12 +28,12 @@ class SecdedVerdict(bits: Int) extends Bundle {
  *
  * @param dataBits 1 to 1024
  */
-case class Secded(dataBits: Int) {
+case class Secded(dataBits: Int) extends RowCode {
   require(dataBits >= 1 && dataBits <= 1024, s"a code word has 1 to 1024 bits of data, not $dataBits")
 
   /** The columns of odd weight are half of all; those of weight 1 are the check bits'. */
   val checkBits: Int = Iterator.from(4).find(r => (1 << (r - 1)) - r >= dataBits).get
-  val bits: Int = dataBits + checkBits
+  override val bits: Int = dataBits + checkBits
 
   /**
    * The syndrome that each bit of a word gives when it alone is wrong. All differ and have odd

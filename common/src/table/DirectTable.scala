@@ -3,7 +3,7 @@ package sallyport.common.table
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.memory.Secded
+import sallyport.common.memory.RowCode
 import sallyport.common.registers.map.{Row, RowField}
 
 /**
@@ -12,7 +12,7 @@ import sallyport.common.registers.map.{Row, RowField}
  * @param valid the field of a row that says it is in use
  * @param writeOnly software cannot read rows (keys)
  * @param gaps bits of a row that are not kept, and answer as 0
- * @param coded rows are kept as words of [[Secded]], whose check bits are an output
+ * @param code rows are kept as words of it, whose check bits are an output
  */
 case class DirectTableParams(
     rows: Int,
@@ -20,9 +20,9 @@ case class DirectTableParams(
     valid: RowField,
     writeOnly: Boolean = false,
     gaps: Seq[RowField] = Nil,
-    coded: Boolean = false
+    code: Option[RowCode] = None
 ) {
-  require(!coded || writeOnly, "software that reads rows would not see that a bit is wrong")
+  require(code.isEmpty || writeOnly, "software that reads rows would not see that a bit is wrong")
 
   /** A row that software reads has a bit of even parity. */
   val parity: Boolean = !writeOnly
@@ -70,11 +70,10 @@ class DirectTable(p: DirectTableParams) extends Module {
   val latency: Int = p.latency
   val io = IO(new TableIO(indexBits, p.rowBits))
   val written = IO(Output(Valid(UInt(indexBits.W))))
-  private val code = Option.when(p.coded)(Secded(p.rowBits))
-  private val checkBits = code.fold(if (p.parity) 1 else 0)(_.checkBits)
+  private val checkBits = p.code.fold(if (p.parity) 1 else 0)(_.checkBits)
 
   /** Of a coded table: the check bits of `result`'s row, as they are in the memory. */
-  val check = code.map(code => IO(Output(UInt(code.checkBits.W))))
+  val check = p.code.map(code => IO(Output(UInt(code.checkBits.W))))
 
   /** With a result: the row has a flipped bit. Low where software cannot read rows. */
   val upset = IO(Output(Bool()))
@@ -112,14 +111,14 @@ class DirectTable(p: DirectTableParams) extends Module {
   // There are no reads while it clears.
   private val collides = RegNext(io.lookup.bits === access.io.index)
   private val settled =
-    ShiftRegister(software.valid && !access.io.clearing, if (p.coded) 2 else 1, false.B, true.B)
+    ShiftRegister(software.valid && !access.io.clearing, if (p.code.isDefined) 2 else 1, false.B, true.B)
   software.ready := access.io.clearing || settled && !(reads && software.bits.write && collides)
   written.valid := software.fire && !access.io.clearing && software.bits.write
   written.bits := access.io.index
 
   // Check bits take one cycle or two, in which the access waits; those of a row of zeros are zeros.
   private val row = unpacked(packed(software.bits.row))
-  private val sums = code match {
+  private val sums = p.code match {
     case Some(code) => RegNext(VecInit(code.parts(row).map(RegNext(_, 0.U)).map(_.xorR)).asUInt, 0.U)
     case None if p.parity => RegNext(row.xorR, false.B)
     case None => 0.U(0.W)

@@ -190,6 +190,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     CryptoCounters.dropDecNoKey -> decrypt.io.counts.noKey,
     CryptoCounters.dropDecMode -> decrypt.io.counts.wrongMode,
     CryptoCounters.dropDecBypassDenied -> decrypt.io.counts.bypassDenied,
+    CryptoCounters.dropDecUpset -> decrypt.io.counts.upset,
     CryptoCounters.dropDecTruncated -> decrypt.io.counts.truncated,
     CryptoCounters.dropDecIcv -> decrypt.io.counts.icv,
     CryptoCounters.dropDecPadding -> decrypt.io.counts.padding,

@@ -5,9 +5,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.arithmetic.WireOrder
 import sallyport.common.link.LinkMeta
+import sallyport.common.memory.{RowCode, RowParity}
 import sallyport.common.registers.map.{InboundKeyRow, InboundNumberRow}
 import sallyport.common.stream.{NoMeta, PacketStream}
-import sallyport.common.table.{DirectTable, TableAccess, TablePort}
+import sallyport.common.table.{DirectTable, DirectTableParams, TableAccess, TablePort}
 import sallyport.crypto.dispatch.{PacketHeads, PathJob, Route}
 import sallyport.crypto.suite.Suite
 
@@ -27,10 +28,22 @@ import sallyport.crypto.suite.Suite
  * packet), and a row is written only when no packet of the epoch before is in the chip. `merged`
  * and `dropped` report every packet that has ended, good or bad.
  *
+ * A key row has bits of parity ([[sallyport.common.memory.RowParity]]). Packets of a row with a
+ * flipped bit are dropped, until software writes it anew: `Route.upset`. A wrong bit of a cipher's
+ * key would pass the ICV of a suite that has another key for it.
+ *
  * @param inFlight
  *   packets that may have begun here and not ended, at most
+ * @param memory
+ *   of key rows
  */
-class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8) extends Module {
+class DecryptFetch(
+    saBits: Int,
+    suites: Seq[Suite],
+    inFlight: Int,
+    jobs: Int = 8,
+    memory: DirectTableParams => DirectTable = new DirectTable(_)
+) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(PacketStream(new LinkMeta))
     val beats = PacketStream(new NoMeta)
@@ -63,7 +76,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   })
 
   private val heads = Module(new PacketHeads(jobs))
-  private val keys = Module(new KeyTable(saBits, InboundKeyRow, InboundKeyRow.valid))
+  private val keys = Module(new KeyTable(saBits, InboundKeyRow, InboundKeyRow.valid, DecryptFetch.code, memory))
   private val inference = Module(new EsnInference(saBits))
   // There is no memory here to clear: the two rows are the fewest that TableAccess clears.
   private val numbers = Module(
@@ -150,8 +163,13 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   // lanes has none.
   private val answerAt = EsnInference.latency
   private val rowAnswered = ShiftRegister(Mux(route === Route.lane, rowDecided, 0.U), answerAt, 0.U, true.B)
+  // Meanwhile its parity: a bit that flipped in the memory may be one of a key that no ICV covers.
+  private val sums = DecryptFetch.code.parts(Mux(validAtRow, keys.check ## keys.io.result.row, 0.U))
+  private val wrong = RegNext(VecInit(sums.map(RegNext(_, 0.U).xorR)).asUInt.orR, false.B)
+  private val upset = ShiftRegister(wrong, answerAt - 1, false.B, true.B)
+  private val routeAnswered = ShiftRegister(route, answerAt)
   private val job = Wire(new PathJob)
-  job.route := ShiftRegister(route, answerAt)
+  job.route := Mux(upset && routeAnswered === Route.lane, Route.upset, routeAnswered)
   job.epoch := ShiftRegister(epochDecided, answerAt)
   job.lane.suite := InboundKeyRow.suite(rowAnswered)(Suite.laneBits - 1, 0)
   job.lane.icv := InboundKeyRow.icv(rowAnswered)
@@ -163,7 +181,7 @@ class DecryptFetch(saBits: Int, suites: Seq[Suite], inFlight: Int, jobs: Int = 8
   job.lane.iv := 0.U
   job.lane.spi := 0.U
   job.lane.meta := ShiftRegister(headDecided.meta, answerAt)
-  job.lane.meta.sequence := Mux(job.route === Route.lane, inference.io.sequence.bits, 0.U)
+  job.lane.meta.sequence := Mux(routeAnswered === Route.lane, inference.io.sequence.bits, 0.U)
   io.job.valid := inference.io.sequence.valid
   io.job.bits := job
   assert(!io.job.valid || io.job.ready, "more jobs than credit")
@@ -180,6 +198,12 @@ class EsnVerified(saBits: Int) extends EsnUpdate(saBits) {
 }
 
 object DecryptFetch {
+
+  /**
+   * Of a key row: as many bits as the memory's words have left. One that is wrong drops the SA's
+   * packets.
+   */
+  private val code: RowCode = RowParity(InboundKeyRow.bits, checkBits = 3)
 
   /** Cycles from a packet's first beat to its job: table, decision, inference. */
   val latency: Int = DirectTable.keyLatency + 1 + EsnInference.latency

@@ -83,7 +83,8 @@ class EncryptFetch(
   })
 
   private val heads = Module(new PacketHeads(jobs))
-  private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid, coded = true, memory))
+  private val code = Secded(OutboundKeyRow.bits)
+  private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid, code, memory))
   private val numbers = Module(new NumberTable(saBits))
   private val authority = Module(new SequenceAuthority(saBits))
 
@@ -155,9 +156,9 @@ class EncryptFetch(
   // Rows run through in step with the authority and leave zeros behind. A packet that goes past the
   // lanes has none.
   private val grantAt = SequenceAuthority.latency
-  private val repair = Module(new RowRepair(Secded(OutboundKeyRow.bits), EncryptFetch.early))
+  private val repair = Module(new RowRepair(code, EncryptFetch.early))
   require(RowRepair.latency == grantAt + 1, "rows and numbers do not meet")
-  repair.io.word := Mux(looked, keys.check.get ## keys.io.result.row, 0.U)
+  repair.io.word := Mux(looked, keys.check ## keys.io.result.row, 0.U)
   repair.io.keep := route === Route.lane
   private val routeGranted = ShiftRegister(route, grantAt)
   private val headGranted = ShiftRegister(headDecided.meta, grantAt)

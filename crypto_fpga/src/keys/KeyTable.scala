@@ -3,6 +3,7 @@ package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.memory.RowCode
 import sallyport.common.registers.map.{Row, RowField}
 import sallyport.common.table.{DirectTable, DirectTableParams, TablePort, TableResult}
 
@@ -17,14 +18,14 @@ import sallyport.common.table.{DirectTable, DirectTableParams, TablePort, TableR
  * the table; a write that is under way then writes a row of zeros. `scrub` reads a row for its own
  * sake, which no packet sees: after a clear the output register then holds none of a key.
  *
- * @param coded rows are words of `Secded` in the memory; `check` has the check bits of `result`
+ * @param code rows are its words in the memory; `check` has the check bits of `result`
  * @param memory of such rows
  */
 class KeyTable(
     saBits: Int,
     row: Row,
     valid: RowField,
-    coded: Boolean = false,
+    code: RowCode,
     memory: DirectTableParams => DirectTable = new DirectTable(_)
 ) extends Module {
   val io = IO(new Bundle {
@@ -41,9 +42,9 @@ class KeyTable(
   })
 
   private val table =
-    Module(memory(DirectTableParams(1 << saBits, row.bits, valid, writeOnly = true, row.gaps, coded)))
-  val check = table.check.map(bits => IO(chiselTypeOf(bits)))
-  check.zip(table.check).foreach { case (out, bits) => out := bits }
+    Module(memory(DirectTableParams(1 << saBits, row.bits, valid, writeOnly = true, row.gaps, Some(code))))
+  val check = IO(Output(UInt(code.checkBits.W)))
+  check := table.check.get
   table.io.clear := io.clear
   io.ready := table.io.ready
   table.io.lookup.valid := io.lookup.valid || io.scrub

@@ -29,6 +29,8 @@ class DecryptCounts extends Bundle {
   val padding = Bool()
   val dummy = Bool()
 
+  val upset = Bool()
+
   /** By length alone, and by a lane. */
   val truncated = UInt(2.W)
 
@@ -46,10 +48,10 @@ class DecryptCounts extends Bundle {
  * and those whose keys are erased while they are inside (`notReady`); bypass packets without
  * `allowBypass` and bypass frames without `allowFrames` (`bypassDenied`); packets too short for ESP
  * or not a multiple of 4 bytes (`truncated`), without a usable key row of their SPI (`noKey`), in
- * another mode than the row's or with a clear prefix that cannot be one (`wrongMode`); and by what
- * the lane finds: `icv`, `padding`, a pad longer than the payload (`truncated`), next header 59
- * (`dummy`); and those whose lane has failed, or all that come while no lane is in service
- * (`selfTest`).
+ * another mode than the row's or with a clear prefix that cannot be one (`wrongMode`), or whose key
+ * row has a flipped bit (`upset`); and by what the lane finds: `icv`, `padding`, a pad longer than
+ * the payload (`truncated`), next header 59 (`dummy`); and those whose lane has failed, or all that
+ * come while no lane is in service (`selfTest`).
  *
  * `audit` tells of each packet that is dropped as `icv`, a cycle later, and stalls nothing.
  *
@@ -133,6 +135,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   io.counts.noKey := dropped(Route.noKey)
   io.counts.wrongMode := dropped(Route.wrongMode)
   io.counts.bypassDenied := dropped(Route.bypassDenied)
+  io.counts.upset := dropped(Route.upset)
   io.counts.icv := merged(Verdict.badIcv)
   io.counts.padding := merged(Verdict.badPadding)
   io.counts.dummy := merged(Verdict.dummy)

@@ -257,6 +257,7 @@ const (
 	CryptoCounterDropDecSelfTest          = 27
 	CryptoCounterRedTxPackets             = 28
 	CryptoCounterControlRepaired          = 29
+	CryptoCounterDropDecUpset             = 30
 )
 
 // CryptoCounters is ordered by index.
@@ -291,6 +292,7 @@ var CryptoCounters = []Counter{
 	{Name: "drop_dec_self_test", Index: 27, Path: "decrypt", Kind: "drop"},
 	{Name: "red_tx_packets", Index: 28, Path: "decrypt", Kind: "sent"},
 	{Name: "control_repaired", Index: 29, Path: "decrypt", Kind: "info"},
+	{Name: "drop_dec_upset", Index: 30, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the outer chip.

@@ -252,6 +252,7 @@ object CryptoCounters {
   val dropDecSelfTest = 27
   val redTxPackets = 28
   val controlRepaired = 29
+  val dropDecUpset = 30
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("red_rx_packets", 0, "encrypt", "received"),
     CounterDesc("red_rx_lost", 1, "encrypt", "lost"),
@@ -282,7 +283,8 @@ object CryptoCounters {
     CounterDesc("drop_dec_mode", 26, "decrypt", "drop"),
     CounterDesc("drop_dec_self_test", 27, "decrypt", "drop"),
     CounterDesc("red_tx_packets", 28, "decrypt", "sent"),
-    CounterDesc("control_repaired", 29, "decrypt", "info")
+    CounterDesc("control_repaired", 29, "decrypt", "info"),
+    CounterDesc("drop_dec_upset", 30, "decrypt", "drop")
   )
 }
 

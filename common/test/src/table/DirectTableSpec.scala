@@ -3,6 +3,7 @@ package sallyport.common.table
 
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.memory.Secded
 import sallyport.common.registers.map.RowField
 import sallyport.common.simulation.CompiledOnce
 
@@ -112,7 +113,13 @@ class DirectTableSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("a coded row that comes before, during or after an erasure has its own check bits") {
-    withTable(new DirectTable(DirectTableParams(rows, rowBits, valid, writeOnly = true, coded = true))) {
+    withTable(new DirectTable(DirectTableParams(
+      rows,
+      rowBits,
+      valid,
+      writeOnly = true,
+      code = Some(Secded(rowBits))
+    ))) {
       (table, driver) =>
         val random = new Random(5)
         driver.start()

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util.DecoupledIO
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.link.LinkMeta
-import sallyport.common.registers.map.OutboundKeyRow
+import sallyport.common.registers.map.{InboundKeyRow, OutboundKeyRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.PacketBeat
 import sallyport.common.table.{DirectTable, DirectTableParams, TablePort}
@@ -103,12 +103,12 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("encrypt: a flipped bit of a key harms no packet; two, or one that decides on the packet, drop it") {
-    simulate(new EncryptFetch(saBits = 4, Seq(suite), memory = new WornTable(_))) { dut =>
+    simulate(new EncryptFetch(saBits = 4, Seq(suite), memory = new WornTable(_, WornRows.outbound))) { dut =>
       reset(dut)
       dut.io.beats.ready.poke(true)
       dut.io.job.ready.poke(true)
       while (!dut.io.tableReady.peek().litToBoolean) dut.clock.step()
-      for ((flips, n) <- WornTable.flips.zipWithIndex) {
+      for ((flips, n) <- WornRows.outbound.zipWithIndex) {
         val mask = BigInt(n + 1)
         assert(write(dut.clock, dut.io.table, row.outbound(ivMask = mask), cycles = 100, n), s"row $n")
         dut.clock.step(20)
@@ -153,6 +153,40 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
+  test("decrypt: a flipped bit of a key row drops its packets, and so do two side by side") {
+    simulate(
+      new DecryptFetch(saBits = 5, Seq(suite), inFlight = 16, memory = new WornTable(_, WornRows.inbound))
+    ) { dut =>
+      reset(dut)
+      dut.io.beats.ready.poke(true)
+      dut.io.job.ready.poke(true)
+      while (!dut.io.tableReady.peek().litToBoolean) dut.clock.step()
+      dut.io.in.bits.last.poke(true)
+      dut.io.in.bits.bytes.poke(64)
+      dut.io.in.bits.data.poke(BigInt(java.lang.Integer.toUnsignedLong(java.lang.Integer.reverseBytes(spi.toInt))))
+      dut.io.in.bits.meta.length.poke(64)
+      for ((flips, n) <- WornRows.inbound.zipWithIndex) {
+        assert(write(dut.clock, dut.io.table, row.inbound, cycles = 100, n), s"row $n")
+        dut.clock.step(20)
+        dut.io.in.bits.meta.sa.poke(n)
+        dut.io.in.valid.poke(true)
+        while (!dut.io.in.ready.peek().litToBoolean) dut.clock.step()
+        dut.clock.step()
+        dut.io.in.valid.poke(false)
+        while (!dut.io.job.valid.peek().litToBoolean) dut.clock.step()
+        assert(dut.io.job.bits.route.peek().litValue == flips.route.litValue, s"$flips")
+        dut.io.jobTaken.poke(true)
+        // The packet has ended: the next row may be written.
+        dut.io.dropped.valid.poke(true)
+        dut.io.dropped.bits.poke(dut.io.job.bits.epoch.peek())
+        dut.clock.step()
+        dut.io.jobTaken.poke(false)
+        dut.io.dropped.valid.poke(false)
+        dut.clock.step(4)
+      }
+    }
+  }
+
   test("decrypt: a row waits for packets of the one before, as many as the largest build can hold") {
     val config = CryptoConfig(lanes = 16, slots = 256)
     val most = LaneFarm.packets(config.lane(encrypt = false), config.lanes)
@@ -193,38 +227,50 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
   }
 }
 
-/** A table whose row n has the bits of `WornTable.flips(n)` flipped. */
-private class WornTable(p: DirectTableParams) extends DirectTable(p) {
+/** A table whose row n has the bits of `flips(n)` flipped. */
+private class WornTable(p: DirectTableParams, flips: Seq[Flips]) extends DirectTable(p) {
   override protected def stored(index: UInt, word: UInt): UInt =
-    word ^ VecInit(WornTable.flips.map(_.places.map(BigInt(1) << _).sum.U(word.getWidth.W)))(index)
+    word ^ VecInit(flips.map(_.places.map(BigInt(1) << _).sum.U(word.getWidth.W)))(index)
 }
 
-private object WornTable {
-  import OutboundKeyRow._
+/** @param places of the bits; check bits are above the row's */
+private case class Flips(places: Seq[Int], route: Route.Type) {
+  val lost: Boolean = route != Route.lane
+}
 
-  /** @param places of the bits; check bits are above the row's */
-  case class Flips(places: Seq[Int], route: Route.Type) {
-    val lost: Boolean = route != Route.lane
-  }
+private object WornRows {
   private def repaired(place: Int) = Flips(Seq(place), Route.lane)
   private def lost(places: Int*) = Flips(places, Route.upset)
 
-  val flips: Seq[Flips] = Seq(
-    Flips(Nil, Route.lane),
-    repaired(key.lsb),
-    repaired(auth.msb),
-    repaired(salt.lsb),
-    repaired(spi.lsb + 7),
-    repaired(ivMask.msb),
-    repaired(OutboundKeyRow.bits),
-    repaired(OutboundKeyRow.bits + 11),
-    lost(key.lsb, key.msb),
-    lost(salt.lsb, OutboundKeyRow.bits),
-    lost(esn.lsb),
-    lost(softLimit.lsb),
-    lost(hardLimit.msb),
-    Flips(Seq(valid.lsb), Route.noKey),
-    Flips(Seq(transport.lsb), Route.wrongMode),
-    lost(ivMask.lsb, hardLimit.lsb)
-  )
+  val outbound: Seq[Flips] = {
+    import OutboundKeyRow._
+    Seq(
+      Flips(Nil, Route.lane),
+      repaired(key.lsb),
+      repaired(auth.msb),
+      repaired(salt.lsb),
+      repaired(spi.lsb + 7),
+      repaired(ivMask.msb),
+      repaired(bits),
+      repaired(bits + 11),
+      lost(key.lsb, key.msb),
+      lost(salt.lsb, bits),
+      lost(esn.lsb),
+      lost(softLimit.lsb),
+      lost(hardLimit.msb),
+      Flips(Seq(valid.lsb), Route.noKey),
+      Flips(Seq(transport.lsb), Route.wrongMode),
+      lost(ivMask.lsb, hardLimit.lsb)
+    )
+  }
+
+  val inbound: Seq[Flips] = {
+    import InboundKeyRow._
+    val ofFields = Seq(key, auth, salt, window, esn, icv).flatMap(field => Seq(field.lsb, field.msb)).distinct
+    Flips(Nil, Route.lane) +: ofFields.map(lost(_)) :++
+      Seq(0, 1, 2).map(check => lost(bits + check)) :++
+      Seq(lost(key.lsb, key.lsb + 1), lost(auth.msb - 1, auth.msb), lost(key.msb, bits + 1)) :++
+      Seq(valid, spi).map(field => Flips(Seq(field.lsb), Route.noKey)) :+
+      Flips(Seq(transport.lsb), Route.wrongMode)
+  }
 }

@@ -121,7 +121,7 @@ inline constexpr std::array<Counter, 107> kInnerCounters{{
     {"host_row_upset", "decrypt", "info"},
 }};
 
-inline constexpr std::array<Counter, 30> kCryptoCounters{{
+inline constexpr std::array<Counter, 31> kCryptoCounters{{
     {"red_rx_packets", "encrypt", "received"},
     {"red_rx_lost", "encrypt", "lost"},
     {"red_resyncs", "encrypt", "info"},
@@ -152,6 +152,7 @@ inline constexpr std::array<Counter, 30> kCryptoCounters{{
     {"drop_dec_self_test", "decrypt", "drop"},
     {"red_tx_packets", "decrypt", "sent"},
     {"control_repaired", "decrypt", "info"},
+    {"drop_dec_upset", "decrypt", "drop"},
 }};
 
 inline constexpr std::array<Counter, 87> kOuterCounters{{
