@@ -57,4 +57,5 @@ def test_a_planted_flow_is_found(name: str, tmp_path: Path) -> None:
     before, after = PLANTED[name]
     run = fuzz(chip_with(tmp_path, "crypto-model", "Dispatcher.sv", before, after, "fuzz-pair"), "--packets", "20000")
     assert run.returncode == 1, run.stdout
+    print(run.stdout.splitlines()[-1])
     assert "FLOW" in run.stdout.splitlines()[-1]

@@ -13,8 +13,8 @@ trait RowCode {
   def bits: Int = dataBits + checkBits
 
   /**
-   * What each check bit sums up, in parts: of the bits of a row its sum is the check bit, of a whole
-   * word it is 0 unless bits are wrong.
+   * The bits that each check bit sums up, as sums of parts. Of the bits of a row their sum is the
+   * check bit; of a whole word it is 0 unless bits are wrong.
    */
   def parts(bits: UInt): Seq[UInt]
 }

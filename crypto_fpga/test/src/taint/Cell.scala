@@ -69,7 +69,7 @@ case class MemoryCell(depth: Int, width: Int, latency: Int, lanes: Int, kinds: S
   def body: String = {
     val parts = kinds.zipWithIndex.map { case (kind, n) => part(kind, s"p$n") }
     val (wires, clocked) = (parts.flatMap(_._1), parts.flatMap(_._2))
-    s"""  reg [${width - 1}:0] rows[0:${depth - 1}], rows_t[0:${depth - 1}];
+    s"""  reg [${width - 1}:0] Memory[0:${depth - 1}], rows_t[0:${depth - 1}];
        |  reg wild = 0;
        |${wires.mkString("\n")}
        |  always @(posedge clock) begin
@@ -90,18 +90,19 @@ case class MemoryCell(depth: Int, width: Int, latency: Int, lanes: Int, kinds: S
       Seq.tabulate(lanes) { lane =>
         val (when, bits) =
           if (lanes == 1) (begins, "") else (s"$begins & ${p}_mask[$lane]", s"[${size * lane} +: $size]")
-        s"if ($when) begin rows[${p}_addr]$bits <= ${p}_data$bits; rows_t[${p}_addr]$bits <= ${p}_data_t$bits; end"
+        s"if ($when) begin Memory[${p}_addr]$bits <= ${p}_data$bits; rows_t[${p}_addr]$bits <= ${p}_data_t$bits; end"
       } :+ s"if ((|${p}_en_t)$mode$mask | (${p}_en & (|${p}_addr_t))) wild <= 1;"
     }
     val (wires, reads) = kind match {
       case Write => (Nil, Nil)
-      case _ if latency == 0 => (Seq(s"  assign ${p}_q = rows[${p}_addr];", s"  assign ${p}_q_t = $taintOfRead;"), Nil)
+      case _ if latency == 0 =>
+        (Seq(s"  assign ${p}_q = Memory[${p}_addr];", s"  assign ${p}_q_t = $taintOfRead;"), Nil)
       case _ =>
         val when = if (kind == ReadWrite) s"${p}_en & ~${p}_wmode" else s"${p}_en"
         (
           Seq(s"  reg [${width - 1}:0] q_$p, t_$p;", s"  assign ${p}_q = q_$p;", s"  assign ${p}_q_t = t_$p;"),
           Seq(
-            s"if ($when) begin q_$p <= rows[${p}_addr]; t_$p <= $taintOfRead; end",
+            s"if ($when) begin q_$p <= Memory[${p}_addr]; t_$p <= $taintOfRead; end",
             s"if ((|${p}_en_t)$mode) t_$p <= $all;"
           )
         )
@@ -110,23 +111,31 @@ case class MemoryCell(depth: Int, width: Int, latency: Int, lanes: Int, kinds: S
   }
 }
 
-/** A table of an S-box, two reads a cycle: a tainted address taints its data. */
-case class RomCell(module: String, addressBits: Int, dataBits: Int, plain: String) extends Cell {
-  def ports: Seq[CellPort] =
-    Seq(0, 1).map(n => CellPort(s"address$n", addressBits, isInput = true)) ++
-      Seq(0, 1).map(n => CellPort(s"data$n", dataBits, isInput = false))
+/** A table with a register behind it. In each of its reads a tainted address taints the data. */
+case class RomCell(module: String, ports: Seq[CellPort], plain: String) extends Cell {
   def body: String = {
-    val taints = Seq(0, 1).map(n =>
-      s"""  reg t$n;
-         |  always @(posedge clock) t$n <= |address${n}_t;
-         |  assign data${n}_t = {$dataBits{t$n}};""".stripMargin
-    )
-    s"""  ${module}Plain plain(
-       |    .clock(clock), .address0(address0), .address1(address1), .data0(data0), .data1(data1)
-       |  );
+    val taints = ports.filter(_.isInput).zip(ports.filterNot(_.isInput)).map { case (address, data) =>
+      s"""  reg [${data.bits - 1}:0] taint_${data.name};
+         |  always @(posedge clock) taint_${data.name} <= {${data.bits}{|${address.name}_t}};
+         |  assign ${data.name}_t = taint_${data.name};""".stripMargin
+    }
+    s"""  ${module}Plain plain(.clock(clock), ${ports.map(p => s".${p.name}(${p.name})").mkString(", ")});
        |${taints.mkString("\n")}""".stripMargin
   }
   override def verilog: String = plain.replace(s"module $module(", s"module ${module}Plain(") + "\n" + super.verilog
+}
+
+/** Its `secret` is the port's value, with the taint of the [[Source]]. */
+case class SourceCell(source: Source) extends Cell {
+  def module: String = s"Secret_${source.port}"
+  def ports: Seq[CellPort] =
+    ((source.port -> source.bits) +: source.reads).map { case (name, bits) => CellPort(name, bits, isInput = true) } :+
+      CellPort("secret", source.bits, isInput = false)
+  def body: String =
+    s"""  wire [${source.bits - 1}:0] taint;
+       |  assign secret = ${source.port};
+       |  assign secret_t = taint;
+       |${source.taint}""".stripMargin
 }
 
 /** Is 1 in a run with `+planted=NAME`. */

@@ -11,6 +11,21 @@ import scala.util.matching.Regex
 case class Plant(name: String, module: String, find: String, replace: String)
 
 /**
+ * A value that is a secret from there on: the one at `port`, of `bits` bits, of the instance
+ * `instance` in `module`.
+ *
+ * @param reads other ports of the instance, and its reset, with their widths
+ * @param taint Verilog that drives `taint` by them: which bits are secret
+ */
+case class Source(module: String, instance: String, port: String, bits: Int, reads: Seq[(String, Int)], taint: String)
+
+/**
+ * A design that the pass takes, the modules whose Verilog is to be written over, and the modules in
+ * each module.
+ */
+case class Prepared(text: String, cells: Seq[Cell], modules: Map[String, Seq[String]])
+
+/**
  * A design as firtool writes it in CIRCT's hardware dialect (`--ir-hw`), one operation a line, made
  * ready for the pass that instruments it ("CellIFT", Solt, Gras, Razavi, USENIX Security 2022).
  *
@@ -20,30 +35,37 @@ case class Plant(name: String, module: String, find: String, replace: String)
  */
 object HwDesign {
 
-  /** The design that the pass takes, and the modules whose Verilog is to be written over. */
-  def prepare(text: String, plants: Seq[Plant]): (String, Seq[Cell]) = {
+  def prepare(text: String, plants: Seq[Plant], sources: Seq[Source]): Prepared = {
     val roms = romsOf(text)
     val cells = mutable.LinkedHashMap.empty[String, Cell]
     def use(cell: Cell): Cell = cells.getOrElseUpdate(cell.module, cell)
     roms.foreach(use)
-    val modules =
-      modulesOf(plain(text)).map(ungated).map(module => planted(module, plants, use)).map(lifted(_, use))
+    val modules = modulesOf(plain(text))
+      .map(ungated)
+      .map(planted(_, plants, use))
+      .map(marked(_, sources, use))
+      .map(lifted(_, use))
     val stubs = cells.values.toSeq.flatMap(_.stub)
-    ((("module {" +: stubs) ++ modules.flatten :+ "}").mkString("\n"), cells.values.toSeq)
+    val instances = modules.map(lines => nameOf(lines) -> lines.collect { case instance(of) => of }.distinct).toMap
+    Prepared((("module {" +: stubs) ++ modules.flatten :+ "}").mkString("\n"), cells.values.toSeq, instances)
   }
 
-  private val romSource = """(?m)^\s*sv\.verbatim\.source private @(\w+Rom)\.sv attributes \{content = "(.*?)"""".r
+  private val romSource = """(?m)^\s*sv\.verbatim\.source private @(\w+)\.sv attributes \{content = "(.*?)"""".r
   private val escaped = """\\([0-9A-F]{2})""".r
 
+  private val romPort = """(input|output)(?: reg)? \[(\d+):0\] ([\w, ]*\w)""".r
+
+  /** Modules of Verilog with addresses and data. */
   private def romsOf(text: String): Seq[RomCell] = romSource.findAllMatchIn(text).toSeq.map { found =>
     val verilog = escaped.replaceAllIn(
       found.group(2),
       code => Regex.quoteReplacement(Integer.parseInt(code.group(1), 16).toChar.toString)
     )
-    def bits(port: String): Int =
-      s"\\[(\\d+):0\\] $port".r.findFirstMatchIn(verilog).fold(sys.error(s"no $port in $verilog"))(_.group(1).toInt + 1)
-    RomCell(found.group(1), bits("address0"), bits("data0"), verilog)
-  }
+    val ports = romPort.findAllMatchIn(verilog).toSeq.flatMap { port =>
+      port.group(3).split(", ").map(CellPort(_, port.group(2).toInt + 1, port.group(1) == "input"))
+    }
+    RomCell(found.group(1), ports, verilog)
+  }.filter(_.ports.exists(_.name.startsWith("address")))
 
   /** Without names and symbols, which only bind a line to others left out. */
   private def plain(text: String): Seq[String] = text.linesIterator.toSeq
@@ -55,11 +77,12 @@ object HwDesign {
     starts.map(at => lines.slice(at, lines.indexOf("  }", at) + 1))
   }
 
-  private val nameOf = """  hw\.module (?:private )?@(\w+)\(.*""".r
-  private def isModule(lines: Seq[String], name: String): Boolean = lines.head match {
-    case nameOf(found) => found == name
+  private val head = """  hw\.module (?:private )?@(\w+)\(.*""".r
+  private def nameOf(lines: Seq[String]): String = lines.head match {
+    case head(name) => name
     case other => sys.error(s"no module begins with: $other")
   }
+  private val instance = """.* = hw\.instance "\w+" @(\w+)\(.*""".r
 
   private val gate = """\s*(%[\w.-]+) = hw\.instance "\w+" @SallyportClockGate\(clock: (%[\w.-]+): .*""".r
 
@@ -75,7 +98,7 @@ object HwDesign {
   }
 
   private def planted(lines: Seq[String], plants: Seq[Plant], use: Cell => Cell): Seq[String] =
-    plants.filter(plant => isModule(lines, plant.module)).foldLeft(lines) { (before, plant) =>
+    plants.filter(_.module == nameOf(lines)).foldLeft(lines) { (before, plant) =>
       val places = before.filter(_.matches(s"\\s*${plant.find}"))
       require(places.size == 1, s"the planted ${plant.name} has ${places.size} places in ${plant.module}, not one")
       val on = s"%planted_${plant.name}"
@@ -84,6 +107,26 @@ object HwDesign {
       val at = before.indexOf(places.head)
       val line = places.head.replaceFirst(s"\\s*${plant.find}", plant.replace.replace("%planted", on))
       (before.head +: switch +: before.slice(1, at) :+ line) ++ before.drop(at + 1)
+    }
+
+  /** With a cell in front of each port from which on a value is secret. */
+  private def marked(lines: Seq[String], sources: Seq[Source], use: Cell => Cell): Seq[String] =
+    sources.filter(_.module == nameOf(lines)).foldLeft(lines) { (before, source) =>
+      val at = before.indexWhere(_.contains(s"""hw.instance "${source.instance}" @"""))
+      require(at >= 0, s"no instance ${source.instance} in ${source.module}")
+      def operand(port: String): String = {
+        val out = s"%${source.instance}.$port"
+        val in = s"[(, ]$port: (%[\\w.-]+): ".r.findFirstMatchIn(before(at)).map(_.group(1))
+        in.orElse(Option.when(before(at).contains(s"$out,"))(out))
+          .getOrElse(sys.error(s"no port $port of ${source.instance} in ${source.module}"))
+      }
+      val cell = use(SourceCell(source))
+      val secret = s"%secret_${source.port}"
+      val inputs = ((source.port -> source.bits) +: source.reads).map { case (p, n) => s"$p: ${operand(p)}: i$n" }
+      val mark = s"""    $secret = hw.instance "secret_${source.port}" @${cell.module}(clock: %clock: !seq.clock, """ +
+        s"""${inputs.mkString(", ")}) -> (secret: i${source.bits})"""
+      val line = before(at).replace(s"${source.port}: ${operand(source.port)}:", s"${source.port}: $secret:")
+      (before.take(at) :+ mark :+ line) ++ before.drop(at + 1)
     }
 
   private val value = """(%[\w.-]+)"""

@@ -2,13 +2,17 @@
 #include "fuzz/drive/crypto_fuzz.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace sallyport::fuzz {
 
-CryptoFuzz::CryptoFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, std::optional<uint64_t> secrets)
+CryptoFuzz::CryptoFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, std::optional<uint64_t> secrets, int64_t attack)
     : Bench(std::move(chip), seed),
       secrets_(secrets.value_or(seed), 2),
       paired_(secrets.has_value()),
+      attack_(attack),
       red_(*ends_.emplace_back(std::make_unique<End>(true, false, seed * 2 + 1))),
       black_(*ends_.emplace_back(std::make_unique<End>(false, false, seed * 2 + 2))),
       judge_(kSaBits) {
@@ -48,6 +52,12 @@ CryptoFuzz::CryptoFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, std::opti
     if (beatsOf(packet.header.length) == beatsOf(packet.payload.size())) taken.payload.resize(packet.header.length);
     judge_.blackIn(taken);
   };
+  for (const auto& memory : chip_->memories())
+    for (const auto& [path, most] :
+         {std::pair("encrypt.fetch.keys.table_0.memory", 2), std::pair("encrypt.fetch.authority.counters.memory", 2),
+          std::pair("decrypt.fetch.keys.table_0.memory", 1)})
+      if (memory.name.find(path) != std::string::npos) upset_.push_back({memory, most, {}});
+  if (upset_.size() != 3) throw std::runtime_error("the chip does not show its key tables and counters");
   start();
 }
 

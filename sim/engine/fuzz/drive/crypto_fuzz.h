@@ -19,13 +19,16 @@ namespace sallyport::fuzz {
 class CryptoFuzz : public Bench {
  public:
   // `secrets`: another seed of keys and red plaintext, for one of two runs that must look alike to
-  // black and to software (docs/explanation/fuzzing.md). Nothing has a mark then.
-  CryptoFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, std::optional<uint64_t> secrets = {});
+  // black and to software (docs/explanation/fuzzing.md). Nothing has a mark then. `attack`: cycles
+  // of the longest hostile part of a round, at least 4000.
+  CryptoFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, std::optional<uint64_t> secrets = {},
+             int64_t attack = 15'000);
 
   // Throws std::runtime_error that names the fault.
   void round();
 
   int64_t packetsIn() const { return packetsIn_; }
+  int64_t upsets() const { return upsets_; }
   const CryptoJudge& judge() const { return judge_; }
   const Counts& counts() const { return counts_; }
   // Of runs with `secrets`: what black and software saw in each cycle in which they saw anything.
@@ -53,6 +56,9 @@ class CryptoFuzz : public Bench {
   void anyAccess();
   void anyWrite();
   void writeJunk();
+  // Flips a bit of a key row or a counter in use, and in a round no more of a row than its code
+  // tells from a row without.
+  void upset();
 
   Bytes text(Mark with, size_t length);
   // Red plaintext: marked, or of `secrets`.
@@ -65,6 +71,13 @@ class CryptoFuzz : public Bench {
 
   sim::Random secrets_;
   bool paired_;
+  int64_t attack_;
+  struct Upsets {
+    sim::ChipMemory memory;
+    int most;
+    std::array<int, kSas> flips;
+  };
+  std::vector<Upsets> upset_;
   std::vector<Seen> trace_;
   End &red_, &black_;
   Watch watch_;
@@ -73,7 +86,7 @@ class CryptoFuzz : public Bench {
   std::array<Row, kSas> outbound_{}, inbound_{};
   std::array<uint64_t, kSas> number_{};
   bool mayBypass_ = false;
-  int64_t packetsIn_ = 0;
+  int64_t packetsIn_ = 0, upsets_ = 0;
   Counts counts_;
 };
 

@@ -9,18 +9,31 @@ namespace sallyport::fuzz {
 
 void CryptoFuzz::hostile() {
   drawHostility(paired_);
-  const int64_t end = cycle_ + 3000 + static_cast<int64_t>(random_.below(12'000));
+  const int64_t end = cycle_ + 3000 + static_cast<int64_t>(random_.below(static_cast<uint64_t>(attack_ - 3000)));
   const double accesses = random_.chance(0.7) ? 0.02 : 0.001;
   const bool breaks = random_.chance(0.5), tampers = random_.chance(0.15);
+  const bool upsets = random_.chance(0.5);
+  for (auto& table : upset_) table.flips.fill(0);
   for (; cycle_ < end; cycle()) {
     if (red_.sender.waiting() < 8 && random_.chance(0.2)) pushRed(true);
     if (black_.sender.waiting() < 8 && random_.chance(0.2)) pushBlack(true);
     if (random_.chance(accesses)) anyAccess();
     if (breaks && random_.chance(0.0005)) breakLink(random_.chance(0.5) ? red_ : black_);
+    if (upsets && random_.chance(0.0005)) upset();
     if (tampers && random_.chance(0.001)) chip_->in.tamper ^= true;
   }
   endHostility();
   chip_->in.tamper = false;
+}
+
+void CryptoFuzz::upset() {
+  Upsets& table = upset_[random_.below(upset_.size())];
+  const uint64_t row = random_.below(kSas);
+  if (table.flips[row] == table.most) return;
+  table.flips[row]++;
+  const auto bits = static_cast<uint64_t>(table.memory.bits);
+  table.memory.flip(static_cast<int64_t>(row), static_cast<int>(random_.below(bits)));
+  upsets_++;
 }
 
 void CryptoFuzz::good() {

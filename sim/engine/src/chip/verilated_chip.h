@@ -141,14 +141,14 @@ class VerilatedInterfaceChip final : public VerilatedChip<Top> {
 };
 
 template <class Top>
-class VerilatedCryptoChip final : public VerilatedChip<Top> {
+class VerilatedCryptoChip : public VerilatedChip<Top> {
  public:
   using VerilatedChip<Top>::VerilatedChip;
-
- private:
-  using VerilatedChip<Top>::top_;
   using VerilatedChip<Top>::in;
   using VerilatedChip<Top>::out;
+
+ protected:
+  using VerilatedChip<Top>::top_;
 
   void drive() override {
     top_.io_tamper = in.tamper;
