@@ -31,13 +31,14 @@ int main(int argc, const char** argv) {
     for (const char* name : {"red_rx_packets", "black_rx_packets"})
       if (const auto count = fuzz->counts().find(name); count != fuzz->counts().end()) received += count->second;
     std::printf(
-        "rounds: %lld\ncycles: %lld\npackets in: %lld\nwhole packets: %lld\nESP out: %lld\nverified: %lld\nbypassed: %lld\n"
+        "rounds: %lld\ncycles: %lld\npackets in: %lld\nwhole packets: %lld\nESP out: %lld\nverified: %lld\nbypassed: "
+        "%lld\n"
         "register accesses: %lld\nupsets: %lld\ntainted words toward red: %lld\n",
         static_cast<long long>(rounds), static_cast<long long>(fuzz->cycles()),
-        static_cast<long long>(fuzz->packetsIn()), static_cast<long long>(received), static_cast<long long>(fuzz->judge().esp),
-        static_cast<long long>(fuzz->judge().verified), static_cast<long long>(fuzz->judge().bypassed),
-        static_cast<long long>(fuzz->transactions()), static_cast<long long>(fuzz->upsets()),
-        static_cast<long long>(chip.plaintext()));
+        static_cast<long long>(fuzz->packetsIn()), static_cast<long long>(received),
+        static_cast<long long>(fuzz->judge().esp), static_cast<long long>(fuzz->judge().verified),
+        static_cast<long long>(fuzz->judge().bypassed), static_cast<long long>(fuzz->transactions()),
+        static_cast<long long>(fuzz->upsets()), static_cast<long long>(chip.plaintext()));
     for (const auto& [name, value] : fuzz->counts())
       if (value != 0) std::printf("%s: %lld\n", name.c_str(), static_cast<long long>(value));
   }

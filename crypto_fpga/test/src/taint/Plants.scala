@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.taint
 
-/** Leaks that a run can switch on, each of which must be found. */
+/** Leaks that a run can switch on. A spec must find each. */
 private[taint] object Plants {
 
   /** The salt stands where the SPI should be. */
