@@ -135,6 +135,8 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       dut.io.receive.portMac.poke(OuterFrames.portMac)
       dut.io.local.v4.poke(OuterFrames.localIpv4)
       dut.io.local.v6.poke(OuterFrames.localIpv6)
+      dut.io.receive.own.v4.poke(OuterFrames.localIpv4)
+      dut.io.receive.own.v6.poke(OuterFrames.localIpv6)
       dut.io.linkUp.poke(true)
       dut.io.receive.skip.hopByHop.poke(true)
       dut.io.receive.skip.routing.poke(true)
