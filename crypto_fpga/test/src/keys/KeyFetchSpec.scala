@@ -44,8 +44,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
       ready: Bool,
       row: BigInt
   ): Unit = {
-    def until(condition: Bool): Unit = while (!condition.peek().litToBoolean) clock.step()
-    until(ready)
+    until(clock, ready)
     assert(write(clock, table, row, cycles = 100))
     clock.step(20)
 
@@ -57,11 +56,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
       in.bits.meta.sa.poke(packet.sa)
       in.bits.meta.length.poke(packet.length)
       in.bits.meta.bypass.poke(packet.bypass)
-      in.valid.poke(true)
-      until(in.ready)
-      clock.step()
-      in.valid.poke(false)
-      until(job.valid)
+      send(clock, in, job)
       assert(job.bits.route.peek().litValue == route.litValue, s"$packet")
       val secrets = Seq(job.bits.lane.key, job.bits.lane.auth, job.bits.lane.salt).map(_.peek().litValue)
       if (route == Route.lane) assert(secrets.forall(_ != 0), s"$packet has no key")
@@ -83,6 +78,17 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
       if (taken) table.request.valid.poke(false)
       table.response.valid.peek().litToBoolean
     }
+  }
+
+  private def until(clock: Clock, condition: Bool): Unit = while (!condition.peek().litToBoolean) clock.step()
+
+  /** The packet of one beat at `in` goes in, and its job comes out. */
+  private def send(clock: Clock, in: DecoupledIO[PacketBeat[LinkMeta]], job: DecoupledIO[PathJob]): Unit = {
+    in.valid.poke(true)
+    until(clock, in.ready)
+    clock.step()
+    in.valid.poke(false)
+    until(clock, job.valid)
   }
 
   private def reset(module: Module): Unit = {
@@ -107,7 +113,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
       reset(dut)
       dut.io.beats.ready.poke(true)
       dut.io.job.ready.poke(true)
-      while (!dut.io.tableReady.peek().litToBoolean) dut.clock.step()
+      until(dut.clock, dut.io.tableReady)
       for ((flips, n) <- WornRows.outbound.zipWithIndex) {
         val mask = BigInt(n + 1)
         assert(write(dut.clock, dut.io.table, row.outbound(ivMask = mask), cycles = 100, n), s"row $n")
@@ -116,11 +122,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
         dut.io.in.bits.bytes.poke(64)
         dut.io.in.bits.meta.sa.poke(n)
         dut.io.in.bits.meta.length.poke(64)
-        dut.io.in.valid.poke(true)
-        while (!dut.io.in.ready.peek().litToBoolean) dut.clock.step()
-        dut.clock.step()
-        dut.io.in.valid.poke(false)
-        while (!dut.io.job.valid.peek().litToBoolean) dut.clock.step()
+        send(dut.clock, dut.io.in, dut.io.job)
         assert(dut.io.job.bits.route.peek().litValue == flips.route.litValue, s"$flips")
         dut.io.upsets.keyRepaired.expect((flips.places.nonEmpty && !flips.lost).B, s"$flips")
         dut.io.upsets.keyLost.expect(flips.lost.B, s"$flips")
@@ -160,7 +162,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
       reset(dut)
       dut.io.beats.ready.poke(true)
       dut.io.job.ready.poke(true)
-      while (!dut.io.tableReady.peek().litToBoolean) dut.clock.step()
+      until(dut.clock, dut.io.tableReady)
       dut.io.in.bits.last.poke(true)
       dut.io.in.bits.bytes.poke(64)
       dut.io.in.bits.data.poke(BigInt(java.lang.Integer.toUnsignedLong(java.lang.Integer.reverseBytes(spi.toInt))))
@@ -169,11 +171,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
         assert(write(dut.clock, dut.io.table, row.inbound, cycles = 100, n), s"row $n")
         dut.clock.step(20)
         dut.io.in.bits.meta.sa.poke(n)
-        dut.io.in.valid.poke(true)
-        while (!dut.io.in.ready.peek().litToBoolean) dut.clock.step()
-        dut.clock.step()
-        dut.io.in.valid.poke(false)
-        while (!dut.io.job.valid.peek().litToBoolean) dut.clock.step()
+        send(dut.clock, dut.io.in, dut.io.job)
         assert(dut.io.job.bits.route.peek().litValue == flips.route.litValue, s"$flips")
         dut.io.jobTaken.poke(true)
         // The packet has ended: the next row may be written.
@@ -197,7 +195,7 @@ class KeyFetchSpec extends AnyFunSuite with CompiledOnce {
       reset(dut)
       dut.io.beats.ready.poke(true)
       dut.io.job.ready.poke(true)
-      while (!dut.io.tableReady.peek().litToBoolean) dut.clock.step()
+      until(dut.clock, dut.io.tableReady)
       dut.io.in.bits.last.poke(true)
       dut.io.in.bits.bytes.poke(64)
       dut.io.in.bits.meta.length.poke(64)
