@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from sallyport.simulator import Simulator
 from tests.support import boxes
 from tests.support.frames import write_frames
 from tests.support.hosts import BRIDGE, TO_BLACK
+from tests.support.punts import punted
 from tests.support.reference import FAR, NEAR, NEAR_V6, Tunnel, esp_payload, forwarded
 from tests.support.replay import sallyport
 
@@ -38,32 +38,6 @@ CYCLES_PER_S = 300_000_000
 # Of a token bucket: cycles in which it gains its rate, and cycles between two of its turns
 # (docs/explanation/chips.md).
 INTERVAL, TURNS = 1 << 26, 16
-
-
-@dataclass(frozen=True)
-class Punted:
-    """A punted frame as captured: what its header says, and when it left, in ns of
-    simulated time."""
-
-    reason: str
-    port: int
-    group: str
-    cycle: int
-    left_ns: int
-    frame: bytes
-
-
-def punted(folder: Path, chip: str) -> list[Punted]:
-    found = []
-    with RawPcapReader(str(folder / f"box0.{chip}.punt.pcapng")) as reader:
-        for frame, meta in reader:
-            (comment,) = meta.comments
-            words = re.fullmatch(r"punt: (\w+), port (\d), group (\w+), cycle (\d+)", comment.decode())
-            assert words, comment
-            ticks = meta.tshigh << 32 | meta.tslow
-            nanoseconds = ticks * 1_000_000_000 // meta.tsresol
-            found.append(Punted(words[1], int(words[2]), words[3], int(words[4]), nanoseconds, frame))
-    return found
 
 
 def ready(*limits: str):

@@ -11,7 +11,7 @@ from . import damage, ethernet, headers, ip_packets
 from .configuration import Configuration
 from .esp_packets import Sender
 from .ethernet import Frame
-from .network import LOCAL, OTHER_LOCAL, PEERS
+from .network import LOCAL, OTHER_LOCAL, PEERS, STRANGERS
 from .reading import ICMP_OF
 from .sa import NATT_PORT
 from .trains import CUT, Trains
@@ -84,8 +84,8 @@ def _to_the_box(dice: random.Random) -> bytes:
     beside them."""
     version = dice.choice([4, 4, 6])
     dst = dice.choice([LOCAL[version], LOCAL[version], OTHER_LOCAL if version == 4 else PEERS[6][1]])
-    protocol = 17
-    match dice.randrange(6):
+    src, protocol = PEERS[version][0], 17
+    match dice.randrange(7):
         case 0:
             marker = bytes(4)
             contents = [b"\xff", b"\xff\xff", b"", marker, marker[1:], marker + dice.randbytes(40), dice.randbytes(36)]
@@ -94,6 +94,10 @@ def _to_the_box(dice: random.Random) -> bytes:
             upper = headers.udp(dice.randrange(65536), NATT_PORT, content, length)
         case 1:
             upper = headers.udp(dice.choice([500, 4500]), dice.choice([500, 500, 501]), dice.randbytes(28))
+        case 5:
+            src = dice.choice([*PEERS[version], STRANGERS[version]])
+            port = dice.choice([500, NATT_PORT])
+            upper = headers.udp(port, port, (bytes(4) if port == NATT_PORT else b"") + _ike(dice))
         case 2:
             protocol = dice.choice(list(ICMP_OF.values()))
             upper = headers.icmp(dice.randrange(256), 0, dice.randbytes(4 + dice.randrange(40)))
@@ -106,4 +110,12 @@ def _to_the_box(dice: random.Random) -> bytes:
             upper = dice.randbytes(dice.randrange(9))
         case _:
             upper = headers.udp(NATT_PORT, dice.choice([4499, 4501, 4500]), dice.randbytes(dice.randrange(64)))
-    return ip_packets.build(dice, PEERS[version][0], dst, protocol, upper)
+    return ip_packets.build(dice, src, dst, protocol, upper)
+
+
+def _ike(dice: random.Random) -> bytes:
+    """A message of IKE as far as its header (RFC 7296 3.1), or less: with and without a responder's
+    SPI, and with each kind of first payload."""
+    responder = dice.choice([bytes(8), bytes(8), dice.randrange(1, 256).to_bytes(8, "big"), dice.randbytes(8)])
+    header = dice.randbytes(8) + responder + bytes([dice.choice([33, 41, 46, 0]), 0x20]) + dice.randbytes(10)
+    return header[: dice.choice([28, 28, 28, 27, 17])]

@@ -24,6 +24,8 @@ from .transport_decryption import HostInbound, seen
 
 SHORTEST_ESP = 36  # docs/explanation/decrypt-path.md
 IKE_PORT = 500
+IKE_HEADER = 28  # bytes (RFC 7296 3.1)
+NOTIFY = 41  # payload type (RFC 7296 3.2)
 
 
 class BlackJudge:
@@ -34,6 +36,7 @@ class BlackJudge:
         self.policies = configuration.incoming()
         self.red = Port.at("red", configuration)
         self.port = Port.at("black", configuration)
+        self.peers = configuration.peers()
         self.reassembly = Reassembly.at("black", configuration)
         inbound = HostInbound if configuration.bump else Inbound
         self.sas = {self._key(sa.spi, ip_address(sa.dst)): inbound(sa, configuration) for sa in configuration.inbound}
@@ -64,10 +67,18 @@ class BlackJudge:
         if (packet.protocol == 50 or in_udp == "esp") and (ours or (sa and str(packet.dst) == sa.sa.dst)):
             return self._esp(frame, packet, esp, sa, encapsulated=in_udp == "esp")
         if ours and (in_udp == "ike" or (packet.protocol == 17 and packet.upper and packet.numbers[1] == IKE_PORT)):
-            return ends("outer.punt_ike")
+            return ends(f"outer.{self._ike(packet, packet.payload[12 if in_udp == 'ike' else 8 :])}")
         if ours and not bump and packet.protocol == ICMP_OF[packet.version]:
             return ends("outer.punt_icmp")
         return self._clear(frame, packet)
+
+    def _ike(self, packet: Reading, message: bytes) -> str:
+        """From a peer; with a responder's SPI, or a notification first, as a cookie is (RFC 7296
+        2.6, 3.1); or neither, as of a message without a whole header."""
+        if str(packet.src) in self.peers:
+            return "punt_ike"
+        answered = len(message) >= IKE_HEADER and (any(message[8:16]) or message[16] == NOTIFY)
+        return "punt_ike_cookie" if answered else "punt_ike_init"
 
     def _esp(self, frame: Frame, outer: Reading, esp: bytes, inbound: Inbound | None, encapsulated: bool) -> Outcome:
         if len(esp) < SHORTEST_ESP or len(esp) % 4:

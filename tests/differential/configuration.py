@@ -57,6 +57,11 @@ class Configuration:
     def incoming(self) -> list[Policy]:
         return [policy for policy in self.policies if policy.direction != "out"]
 
+    def peers(self) -> set[str]:
+        """The far ends of SAs, and of policies for SAs of two hosts, whose SAs may come."""
+        ends = {sa.dst if sa.outbound else sa.src for sa in self.sas}
+        return ends | {end for policy in self.policies if (end := policy.far_end())}
+
     def aims(self) -> list[Selector]:
         """What packets to the red port should be of: policies, and twice the SAs of two hosts that
         they ask for."""

@@ -27,6 +27,8 @@ SPACE: dict[tuple[str, int], Network] = {
     ("black", 6): ip_network("2001:db8:2::/48"),
 }
 MTU_PREFIXES = ("198.51.100.0/24", "2001:db8:cf::/48", "10.2.128.0/17", "2001:db8:2:8000::/49")
+# No SA's and no policy's.
+STRANGERS = {4: "203.0.113.77", 6: "2001:db8:ce::7"}
 PEERS = {4: ("192.0.2.2", "198.51.100.7"), 6: ("2001:db8:c0::2", "2001:db8:cf::7")}
 
 

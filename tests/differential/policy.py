@@ -123,6 +123,13 @@ class Policy:
         text = f"xfrm policy add {self.selector.words()} dir {self.direction} priority {self.priority} "
         return text + (f"action {self.action}" if isinstance(self.action, str) else self.action.template)
 
+    def far_end(self) -> str | None:
+        """The far one of the two hosts that a policy for SAs in transport mode is for."""
+        src, dst = self.selector.src, self.selector.dst
+        single = src.prefixlen == src.max_prefixlen and dst.prefixlen == dst.max_prefixlen
+        far = dst if self.direction == "out" else src
+        return str(far.network_address) if isinstance(self.action, Hosts) and single else None
+
     def carried_by(self, sa: Sa) -> Selector | None:
         """What of its packets an SA takes: in transport mode those of its own two hosts."""
         if self.action == sa:

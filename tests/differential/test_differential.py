@@ -41,7 +41,8 @@ TUNNELS = {
     "outer": "tx_frames drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum "
     "drop_mac_filter drop_mac_source drop_mac_group drop_martian drop_own_source "
     "drop_ttl_expired drop_esp_truncated punt_unknown_spi drop_encap_mismatch drop_udp_malformed drop_natt_keepalive drop_policy "
-    "punt_arp punt_nd punt_resolution punt_link_local punt_vlan punt_ike punt_icmp punt_other punt_extension_headers punt_policy "
+    "punt_arp punt_nd punt_resolution punt_link_local punt_vlan punt_ike punt_ike_cookie punt_ike_init "
+    "punt_icmp punt_other punt_extension_headers punt_policy "
     "punt_reasm drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap drop_reasm_duplicate reasm_datagrams "
     "reasm_merged frag_packets frag_split tx_esp tx_bypass",
 }
@@ -55,7 +56,8 @@ BUMP = {
     "outer": "drop_mtu tx_frames frag_packets frag_split drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed "
     "drop_mac_source drop_martian "
     "drop_ip_checksum drop_esp_truncated drop_unknown_spi punt_unknown_spi drop_encap_mismatch drop_udp_malformed "
-    "drop_natt_keepalive drop_policy drop_transport_header punt_vlan punt_ike punt_other punt_extension_headers punt_policy "
+    "drop_natt_keepalive drop_policy drop_transport_header punt_vlan punt_ike_cookie punt_ike_init "
+    "punt_other punt_extension_headers punt_policy "
     "drop_reasm_length drop_reasm_overlap drop_reasm_duplicate reasm_datagrams reasm_merged tx_esp tx_bypass",
 }
 

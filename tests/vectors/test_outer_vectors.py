@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import scapy.all
 from scapy.compat import raw
-from scapy.contrib import mpls
+from scapy.contrib import ikev2, mpls
 from scapy.layers import ipsec
 
 from tests.support.paths import ROOT
 
 RESOURCES = ROOT / "interface_fpga/test/resources"
-NAMES = {**vars(scapy.all), "MPLS": mpls.MPLS, "ESP": ipsec.ESP}
+NAMES = {**vars(scapy.all), "IKEv2": ikev2.IKEv2, "MPLS": mpls.MPLS, "ESP": ipsec.ESP}
 
 
 def made_rows(name: str) -> list[tuple[bytes, list[str]]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import cycle, product
 
 from scapy.compat import raw
+from scapy.contrib.ikev2 import IKEv2
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
 from scapy.layers.inet6 import (
@@ -37,7 +38,7 @@ TABLE = ROOT / "interface_fpga/test/resources/parser_frames.txt"
 COLUMNS = [
     "etherClass", "l2Bytes", "malformed", "unfinished", "checksumBad", "headerBytes", "totalLength", "payloadLength", "tos", "ttl",
     "checksum", "dontFragment", "fragment", "protocol", "source", "destination", "hasPorts", "sourcePort", "destinationPort", "hasIcmp",
-    "hasMobility", "messageType", "messageCode", "payload4", "udpEncap", "spi", "frame",
+    "hasMobility", "messageType", "messageCode", "payload4", "udpEncap", "spi", "ikeCookie", "frame",
 ]  # fmt: skip
 HEAD = f"""\
 # Frames that scapy makes and what its dissector reads in them; tests/vectors/test_parser_frames.py writes this table and checks it.
@@ -61,7 +62,7 @@ NAMES = {
     "AH": AH, "ARP": ARP, "ESP": ESP, "GRE": GRE, "ICMP": ICMP, "IP": IP, "LLC": LLC, "SCTP": SCTP, "STP": STP, "TCP": TCP, "UDP": UDP,
     "Dot1AD": Dot1AD, "Dot1Q": Dot1Q, "Dot3": Dot3, "Ether": Ether, "IPOption": IPOption, "IPv6": IPv6, "Raw": Raw, "MPLS": MPLS,
     "ICMPv6EchoRequest": ICMPv6EchoRequest, "HopByHop": IPv6ExtHdrHopByHop, "DestOpt": IPv6ExtHdrDestOpt, "Routing": IPv6ExtHdrRouting,
-    "Fragment": IPv6ExtHdrFragment, "Mobility": MIP6MH_Generic, "BRR": MIP6MH_BRR, "BU": MIP6MH_BU,
+    "Fragment": IPv6ExtHdrFragment, "IKEv2": IKEv2, "Mobility": MIP6MH_Generic, "BRR": MIP6MH_BRR, "BU": MIP6MH_BU,
     "BE": MIP6MH_BE, "options": options, "ends_at": ends_at, "raw": raw, "bytes": bytes, "range": range,
 }  # fmt: skip
 ETHER = 'Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")'
@@ -117,6 +118,7 @@ def expressions() -> Iterator[str]:
     yield from broken_ipv6()
     yield from mobility_expressions()
     yield from group_expressions()
+    yield from ike_expressions()
 
 
 def group_expressions() -> Iterator[str]:
@@ -150,6 +152,29 @@ def natt_expressions() -> Iterator[str]:
     for layer in ("UDP(sport=4500, dport=4501)", "TCP(sport=4500, dport=4500)", "SCTP(sport=4500, dport=4500)"):
         yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1") / {layer} / Raw(b"\\xff")'
     yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1", frag=5) / UDP(sport=4500, dport=4500) / Raw(b"\\xff")'
+
+
+def ike_expressions() -> Iterator[str]:
+    """Messages of IKE to both ports behind each header length: without a responder's SPI, with each
+    of its bytes, with a cookie, and with other first payloads; also cut short."""
+    dice = random.Random(7296)
+    spis = ["bytes(8)", *(f"bytes({n}) + bytes([{1 << n}]) + bytes({7 - n})" for n in range(8))]
+    first = "IKEv2(init_SPI=bytes(range(8))"
+    messages = [f"{first}, resp_SPI={spi}, next_payload={kind})" for spi in spis for kind in (33, 41, 46, 0)]
+    messages += [f"Raw(bytes([41] * {size}))" for size in (0, 1, 8, 16, 17, 26, 27, 28, 29, 40)]
+    for upper in (
+        "UDP(sport=500, dport=500)",
+        "UDP(sport=61234, dport=4500) / Raw(bytes(4))",
+        "UDP(sport=4500, dport=500)",
+    ):
+        for length in range(0, 44, 4):
+            option = f", options=IPOption(bytes([0x94, {length}]) + bytes(range(1, {length - 1})))" if length else ""
+            for message in dice.sample(messages, 4):
+                yield f'{ETHER} / IP(src="10.1.2.3", dst="10.3.2.1", proto=17{option}) / {upper} / {message}'
+        for number, chain in enumerate(CHAINS):
+            tags = ((), (0x8100,), (0x88A8, 0x8100))[number % 3]
+            for message in dice.sample(messages, 2):
+                yield f"{ethernet(tags)} / {ip6(chain, f'{upper} / {message}')}"
 
 
 def ethernet(types: tuple[int, ...]) -> str:
@@ -377,7 +402,17 @@ def upper_layer(protocol: int, payload: bytes, later: bool, icmp: int) -> dict[s
         "payload4": first,
         "udpEncap": encap,
         "spi": spi,
+        "ikeCookie": int(ike_cookie(payload[12:] if encap == "ike" else payload[8:])),
     }
+
+
+def ike_cookie(message: bytes) -> bool:
+    """A responder's SPI, or a notification first, in a whole header (RFC 7296 3.1)."""
+    if len(message) < 28:
+        return False
+    # Of another version scapy reads another class.
+    header = IKEv2(message[:17] + b"\x20" + message[18:])
+    return header.resp_SPI != bytes(8) or header.next_payload == 41
 
 
 def udp_encap(payload: bytes) -> tuple[str, int]:

@@ -20,11 +20,13 @@ object PuntGroups {
     PuntReason.ttl -> PuntGroup.ttl,
     PuntReason.linkLocal -> PuntGroup.linkLocal,
     PuntReason.local -> PuntGroup.local,
-    PuntReason.resolution -> PuntGroup.resolution
+    PuntReason.resolution -> PuntGroup.resolution,
+    PuntReason.ikeCookie -> PuntGroup.ikeCookie,
+    PuntReason.ikeInit -> PuntGroup.ikeInit
   )
 
   /** Number of punt reasons. */
-  val reasons: Int = PuntReason.resolution + 1
+  val reasons: Int = PuntReason.ikeInit + 1
 
   /** The group of a reason; `other` for a reason without its own group. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(

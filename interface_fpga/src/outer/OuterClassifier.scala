@@ -30,6 +30,9 @@ class OuterFindings extends Bundle {
   /** Where they are expected from; port 0: from anywhere. */
   val saPeer = new Peer
 
+  /** From the address of a peer, as the table of peers has it. */
+  val fromPeer = Bool()
+
   /** The SA is in transport mode. */
   val saTransport = Bool()
   val ruleHit = Bool()
@@ -84,7 +87,8 @@ class OuterDrops extends ReceiveDrops {
  *     transportHeader; else to the link, without padding behind the total length and, but in
  *     transport mode, without Ethernet, tags, IP and UDP headers, and `moved` if it is in UDP and
  *     not from the SA's peer
- *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt
+ *  1. IKE (UDP to port 500), or ICMP to this box that is no bump in the wire: punt. IKE has one of
+ *     three reasons: from a peer's address; with what the other side gave (`ikeCookie`); else
  *  1. flipped bits in a rule that the decision depends on: drop policyUpset
  *  1. the rule that matches: PUNT: punt; BYPASS: to the link as an IP packet, or drop ttlExpired if
  *     its TTL is 0, by a bump in the wire as it is; any other, and no rule at all: drop policy (RFC
@@ -157,6 +161,8 @@ class OuterClassifier extends Module {
   private val toPort500 = fields.protocol === UdpHeader.protocol.U && fields.hasPorts &&
     fields.destinationPort === UdpHeader.portIke.U
   private val ike = ask(in.toUs && (toPort500 || fields.udpEncap === UdpEncap.ike))
+  private val fromPeer = ask(in.fromPeer)
+  private val ikeCookie = ask(fields.ikeCookie)
   private val icmp =
     ask(in.toUs && !io.bump && fields.protocol === Mux(
       fields.isV6,
@@ -186,7 +192,7 @@ class OuterClassifier extends Module {
   private object Outcome extends ChiselEnum {
     val dropUdpMalformed, dropKeepalive, dropTruncated, dropEncapMismatch, dropTtl, dropPolicy = Value
     val dropTransportHeader, dropStray, dropSadUpset, dropPolicyUpset = Value
-    val puntUnknown, puntIke, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
+    val puntUnknown, puntIke, puntIkeCookie, puntIkeInit, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
   }
   import Outcome._
   private val outcome = RegNext(
@@ -201,7 +207,9 @@ class OuterClassifier extends Module {
         (esp && encapMismatch) -> dropEncapMismatch,
         (esp && transport && !transportable) -> dropTransportHeader,
         esp -> sendEsp,
-        ike -> puntIke,
+        (ike && fromPeer) -> puntIke,
+        (ike && ikeCookie) -> puntIkeCookie,
+        ike -> puntIkeInit,
         icmp -> puntIcmp,
         ruleUpset -> dropPolicyUpset,
         rulePunts -> puntPolicy,
@@ -239,6 +247,8 @@ class OuterClassifier extends Module {
   private val reasons = Seq(
     is(puntUnknown) -> PuntReason.unknownSpi,
     is(puntIke) -> PuntReason.ike,
+    is(puntIkeCookie) -> PuntReason.ikeCookie,
+    is(puntIkeInit) -> PuntReason.ikeInit,
     is(puntIcmp) -> PuntReason.icmp,
     is(puntPolicy) -> PuntReason.policy
   )

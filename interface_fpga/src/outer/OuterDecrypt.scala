@@ -4,7 +4,7 @@ package sallyport.iface.outer
 import chisel3._
 import chisel3.util._
 import sallyport.common.link.{LinkMeta, PeerTag}
-import sallyport.common.registers.map.{OuterRegs, RuleRow, SadRow}
+import sallyport.common.registers.map.{OuterRegs, PeerRow, RuleRow, SadRow}
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader}
@@ -16,8 +16,9 @@ class OuterDecryptEvents extends Bundle {
   val path = new ReceivePathEvents
   val drops = new OuterDrops
 
-  /** A look-up of an SA, or of a rule, met a row with a flipped bit. */
+  /** A look-up of an SA, of a peer, or of a rule, met a row with a flipped bit. */
   val sadRowUpset = Bool()
+  val peerRowUpset = Bool()
   val ruleRowUpset = Bool()
 
   /** The last beat of a packet has gone to the link. */
@@ -41,12 +42,14 @@ class OuterDecryptEvents extends Bundle {
  * at `out`: 40 cycles.
  *
  * @param sadTable makes the SAD
+ * @param peerTable makes the table of peers
  * @param ruleTable makes the table of rules
  */
 class OuterDecrypt(
     config: OuterConfig,
     sadTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
-    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_),
+    peerTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
 ) extends Module {
   val io = IO(new Bundle {
     val receive = Input(new ReceiveControl(OuterConfig.puntGroups.length))
@@ -57,6 +60,7 @@ class OuterDecrypt(
     val punt = PacketStream(new NoMeta)
     val sadTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
+    val peerTable = Flipped(new TablePort)
     val peerClear = Input(Bool())
     val peerPlace = Input(UInt(log2Ceil(PeerTag.places).W))
     val peerShown = Output(new PeerCandidate)
@@ -89,7 +93,7 @@ class OuterDecrypt(
   io.cycles := path.io.cycles
   private val fields = path.io.fields.bits
 
-  // Both look-ups side by side; the faster one waits.
+  // The look-ups side by side; the faster ones wait.
   private val sadKey = Seq(SadRow.spi, SadRow.dstAddr, SadRow.version)
   private val sad = CuckooTable(1 << config.sadBits, SadRow, sadKey, SadRow.valid, short = 1, sadTable)
   // A router gave out its SPIs itself (RFC 4301 4.4.2); the hosts behind a bump in the wire may
@@ -107,6 +111,13 @@ class OuterDecrypt(
   rules.io.clear := false.B
   rules.io.lookup.valid := path.io.fields.valid
   rules.io.lookup.bits := PacketKey(fields)
+  // Where the frame comes from, which IKE is policed by.
+  private val stations =
+    CuckooTable(1 << config.peerBits, PeerRow, Seq(PeerRow.addr, PeerRow.version), PeerRow.valid, table = peerTable)
+  stations.io.table <> io.peerTable
+  stations.io.clear := false.B
+  stations.io.lookup.valid := path.io.fields.valid
+  stations.io.lookup.bits := Cat(Mux(fields.isV6, 6.U(4.W), 4.U(4.W)), fields.source)
   private val lookups = CuckooTable.latency max rules.latency
   private val rule = ShiftRegister(rules.io.result.bits, lookups - rules.latency)
   private val sa = ShiftRegister(sad.io.result.bits, lookups - CuckooTable.latency)
@@ -133,6 +144,8 @@ class OuterDecrypt(
   classifier.io.findings.bits.saPeer.address := SadRow.peerAddr(sa.row)
   classifier.io.findings.bits.saPeer.port := SadRow.peerPort(sa.row)
   classifier.io.findings.bits.saTransport := SadRow.transport(sa.row)
+  classifier.io.findings.bits.fromPeer :=
+    ShiftRegister(stations.io.result.bits.hit && !stations.upset, lookups - CuckooTable.latency)
   classifier.io.findings.bits.ruleUpset := ShiftRegister(rules.upset, lookups - rules.latency)
   classifier.io.findings.bits.ruleHit := rule.hit
   classifier.io.findings.bits.ruleAction := RuleRow.action(rule.row)
@@ -162,10 +175,11 @@ class OuterDecrypt(
   ConnectStream(io.out, strip.io.out)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
-  io.ready := sad.io.ready && rules.io.ready && path.io.ready
+  io.ready := sad.io.ready && stations.io.ready && rules.io.ready && path.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.sadRowUpset := sad.rowUpset
+  io.events.peerRowUpset := stations.rowUpset
   io.events.ruleRowUpset := rules.rowUpset
   assert(!sent || !io.out.bits.error, "a packet for the link is shorter than its total length")
   io.events.txEsp := RegNext(sent && !io.out.bits.meta.bypass, false.B)

@@ -20,7 +20,8 @@ class OuterPaths(config: OuterConfig) extends Module {
 
   private val build = config.chip.registers ++ Map(
     CommonRegs.capabilitySaBits -> BigInt(config.saBits),
-    CommonRegs.capabilitySadBits -> BigInt(config.sadBits)
+    CommonRegs.capabilitySadBits -> BigInt(config.sadBits),
+    CommonRegs.capabilityPeerBits -> BigInt(config.peerBits)
   )
   private val registers = Module(
     new InterfaceRegisters(
@@ -64,6 +65,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   io.punt <> decrypt.io.punt
   decrypt.io.sadTable <> registers.io.table(OuterTables.sad)
   decrypt.io.ruleTable <> registers.io.table(OuterTables.rule)
+  decrypt.io.peerTable <> registers.io.table(OuterTables.peer)
 
   private val fault = encrypt.io.events.fault
   private val punt = decrypt.io.events.path.punt
@@ -93,12 +95,15 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.dropSadUpset -> drops.sadUpset,
       OuterCounters.sadRowUpset -> decrypt.io.events.sadRowUpset,
       OuterCounters.dropPolicyUpset -> drops.policyUpset,
+      OuterCounters.peerRowUpset -> decrypt.io.events.peerRowUpset,
       OuterCounters.ruleRowUpset -> decrypt.io.events.ruleRowUpset,
       OuterCounters.dropUnknownSpi -> drops.unknownSpi,
       OuterCounters.dropEncapMismatch -> drops.encapMismatch,
       OuterCounters.dropUdpMalformed -> drops.udpMalformed,
       OuterCounters.dropNattKeepalive -> drops.nattKeepalive,
       OuterCounters.dropPuntIke -> punt.refused(PuntGroup.ike),
+      OuterCounters.dropPuntIkeCookie -> punt.refused(PuntGroup.ikeCookie),
+      OuterCounters.dropPuntIkeInit -> punt.refused(PuntGroup.ikeInit),
       OuterCounters.dropPuntIcmp -> punt.refused(PuntGroup.icmp),
       OuterCounters.dropPuntUnknownSpi -> punt.refused(PuntGroup.unknownSpi),
       OuterCounters.dropPuntReasm -> punt.refused(PuntGroup.reasm),
@@ -106,6 +111,8 @@ class OuterPaths(config: OuterConfig) extends Module {
       OuterCounters.puntReasm -> punt.punted(PuntReason.reasm),
       OuterCounters.puntUnknownSpi -> punt.punted(PuntReason.unknownSpi),
       OuterCounters.puntIke -> punt.punted(PuntReason.ike),
+      OuterCounters.puntIkeCookie -> punt.punted(PuntReason.ikeCookie),
+      OuterCounters.puntIkeInit -> punt.punted(PuntReason.ikeInit),
       OuterCounters.puntIcmp -> punt.punted(PuntReason.icmp),
       OuterCounters.txEsp -> decrypt.io.events.txEsp,
       OuterCounters.txBypass -> decrypt.io.events.txBypass
@@ -119,6 +126,8 @@ object OuterPaths {
   private val puntLimits = Seq(
     OuterRegs.limitOther,
     OuterRegs.limitIke,
+    OuterRegs.limitIkeCookie,
+    OuterRegs.limitIkeInit,
     OuterRegs.limitArp,
     OuterRegs.limitNd,
     OuterRegs.limitResolution,

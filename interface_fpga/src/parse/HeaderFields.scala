@@ -150,6 +150,12 @@ class HeaderFields extends Bundle {
   val udpEncap = UdpEncap()
 
   /**
+   * Of UDP to port 500, or to port 4500 behind the non-ESP marker: [[IkeCookie]] says yes. Always
+   * low of a bare IP packet; of no meaning of any other one.
+   */
+  val ikeCookie = Bool()
+
+  /**
    * First 4 bytes of the payload, with `udpEncap` `esp` those behind the UDP header: of ESP the
    * SPI. Meaningful if `payloadLength` says that they are there.
    */

@@ -11,7 +11,7 @@ import sallyport.iface.headers.{EthernetHeader, GroupAddress, IpHeader, Ipv4Head
 /**
  * Reads the headers of one packet: Ethernet type behind up to two VLAN tags, IPv4 with options or
  * IPv6 with extension headers, ports, ICMP type and code, mobility header type or SPI wherever they
- * stand, and of a frame what UDP to port 4500 carries.
+ * stand, and of a frame what UDP to port 4500 carries and whether IKE has a cookie.
  *
  * A pipeline without stalls: one packet a cycle, answered in order [[HeaderParser.latency]] cycles
  * later. It judges and drops nothing. Of IPv6 it reads [[ExtensionStep.maxHeaders]] extension
@@ -113,7 +113,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   private val four = four4 || Mux1H(walked.at, units.last.map(_.four))
   private val readable = !walked.laterFragment && four
   private def protocolIs(numbers: Int*): Bool = numbers.map(walked.protocol === _.U).reduce(_ || _)
-  private val payload2 = VecInit.tabulate(payloadWords(ethernet))(i =>
+  private val payload2 = VecInit.tabulate(readWords(ethernet))(i =>
     RegNext(Mux1H((ends4 ++ ends6).map { case (place, here) => here -> packet(walkEnd).words(place + i) }))
   )
   private val hasPorts2 = RegNext(readable && protocolIs(portProtocols: _*))
@@ -163,6 +163,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
   fields.messageType := Mux(hasIcmp2, payload2(0)(31, 24), Mux(hasMobility2, payload2(0)(15, 8), 0.U))
   fields.messageCode := Mux(hasIcmp2, payload2(0)(23, 16), 0.U)
   fields.udpEncap := UdpEncap.none
+  fields.ikeCookie := false.B
   fields.spi := payload2(0)
 
   // Meanwhile the checksum, and of a frame UDP to port 4500 and the SPI behind its header.
@@ -181,6 +182,15 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
     natt.io.length := left2
     natt.io.words := payload2
     complete.udpEncap := ShiftRegister(natt.io.encap, rest - UdpEncapParser.latency)
+    val cookie = Module(new IkeCookie(words(ethernet), (ends4 ++ ends6).map(_._1), walkEnd))
+    cookie.io.words := words0
+    cookie.io.length := left2
+    cookie.io.at := VecInit((ends4 ++ ends6).map(_._2)).asUInt
+    complete.ikeCookie := Mux(
+      complete.udpEncap === UdpEncap.ike,
+      ShiftRegister(cookie.io.marked, rest - 1),
+      ShiftRegister(cookie.io.plain, rest - 1)
+    )
     when(complete.udpEncap === UdpEncap.esp)(complete.spi := ShiftRegister(payload2(2), rest))
   }
   io.out.bits := RegNext(complete)
@@ -207,7 +217,10 @@ object HeaderParser {
   val portProtocols: Seq[Int] = Seq(6, UdpHeader.protocol, 132)
 
   /** Words behind the IP header that are read: SPI or ports alone, or as far as RFC 3948 needs. */
-  private def payloadWords(ethernet: Boolean): Int = if (ethernet) UdpEncapParser.words else 1
+  private def readWords(ethernet: Boolean): Int = if (ethernet) UdpEncapParser.words else 1
+
+  /** Words behind the IP header that are in the window: those, or as far as a cookie of IKE. */
+  private def payloadWords(ethernet: Boolean): Int = if (ethernet) IkeCookie.words else readWords(ethernet)
 
   private def words(ethernet: Boolean): Int = {
     val v6 = Ipv6Header.bytes + ExtensionStep.unitBytes * ExtensionStep.maxUnits

@@ -154,5 +154,5 @@ func sizes(c transport.Chip, cap chip.Capabilities) string {
 	case transport.Crypto:
 		return fmt.Sprintf("        SAs %d, lanes %d, suites %s\n", cap.SAs, cap.Lanes, strings.Join(cap.SuiteNames, " "))
 	}
-	return fmt.Sprintf("        SAs %d, SAD rows %d, rules %d, next hops %d\n", cap.SAs, cap.SADRows, cap.Rules, cap.NextHops)
+	return fmt.Sprintf("        SAs %d, SAD rows %d, rules %d, next hops %d, peers %d\n", cap.SAs, cap.SADRows, cap.Rules, cap.NextHops, cap.PeerRows)
 }

@@ -37,6 +37,7 @@ type Capabilities struct {
 	Rules           int `json:"rules"`
 	NextHops        int `json:"next_hops"`
 	HostRows        int `json:"host_rows"`
+	PeerRows        int `json:"peer_rows"`
 	Lanes           int `json:"lanes"`
 	LinkBufferBeats int `json:"link_buffer_beats"`
 	ReplayWindow    int `json:"replay_window"`
@@ -81,7 +82,7 @@ func (b *Box) identify(c transport.Chip) error {
 		regs.CommonCapabilityFlowBits, regs.CommonCapabilitySadBits, regs.CommonCapabilityWays, regs.CommonCapabilityRules,
 		regs.CommonCapabilityNextHops, regs.CommonCapabilityLanes, regs.CommonCapabilityLinkBufferBeats,
 		regs.CommonCapabilityReplayWindow, regs.CommonCapabilityCounters, regs.CommonCapabilitySuites,
-		regs.CommonCapabilityHostBits,
+		regs.CommonCapabilityHostBits, regs.CommonCapabilityPeerBits,
 	}
 	ops := make([]transport.Op, len(list))
 	for i, r := range list {
@@ -113,7 +114,7 @@ func (b *Box) identify(c transport.Chip) error {
 		SAs: 1 << ops[5].Data, FlowRows: 1 << ops[6].Data, SADRows: 1 << ops[7].Data, Ways: int(ops[8].Data), Rules: int(ops[9].Data),
 		NextHops: int(ops[10].Data), Lanes: int(ops[11].Data), LinkBufferBeats: int(ops[12].Data), ReplayWindow: int(ops[13].Data),
 		Counters: int(ops[14].Data), Suites: ops[15].Data, SuiteNames: suite.Names(ops[15].Data),
-		HostRows: 1 << ops[16].Data,
+		HostRows: 1 << ops[16].Data, PeerRows: 1 << ops[17].Data,
 	}
 	return nil
 }

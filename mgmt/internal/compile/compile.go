@@ -14,8 +14,8 @@ import (
 
 // Sizes are the capacities of the chips' tables.
 type Sizes struct {
-	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Hosts, Window, WindowRows int
-	Suites                                                                                        uint32
+	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Hosts, Peers, Window, WindowRows int
+	Suites                                                                                               uint32
 }
 
 // Placed is a row that still needs its place in a table: the one of its owner, or one part
@@ -35,6 +35,7 @@ type Placed struct {
 type Target struct {
 	Flows, Sad             []Placed // in order of age
 	Hosts                  []Placed // of red
+	Peers                  []Placed // of black; in a part those that came
 	InnerRules, OuterRules []Placed
 	// of the inner chip, for inbound SAs that have several selector sets and for clear packets
 	InboundRules []Placed
@@ -76,7 +77,7 @@ type compiler struct {
 func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Report) (*Target, error) {
 	c := newCompiler(m, old, sizes, r)
 	c.reuse = reuse
-	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs} {
+	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs, c.peers} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -51,7 +51,9 @@ type Image struct {
 	RedHop      map[int]Hop  `json:"red_hop"`
 	BlackHop    map[int]Hop  `json:"black_hop"`
 	// Host are those straight behind red.
-	Host    map[int]Row `json:"host,omitempty"`
+	Host map[int]Row `json:"host,omitempty"`
+	// Peer are the far ends of SAs and policies.
+	Peer    map[int]Row `json:"peer,omitempty"`
 	OutKeys RowSet      `json:"out_keys"`
 	InKeys  RowSet      `json:"in_keys"`
 }
@@ -61,7 +63,7 @@ func (i *Image) Rows() map[string]*map[int]Row {
 	return map[string]*map[int]Row{
 		regs.InnerTableFlow.Name: &i.Flow, regs.OuterTableSad.Name: &i.SAD, regs.InnerTableSelector.Name: &i.Selector, regs.OuterTableTunnel.Name: &i.Tunnel,
 		regs.InnerTableDummy.Name: &i.Dummy, regs.OuterTableDscpMap.Name: &i.DSCPMap, regs.InnerTableDscpSa.Name: &i.DSCPSA,
-		regs.InnerTableHost.Name: &i.Host,
+		regs.InnerTableHost.Name: &i.Host, regs.OuterTablePeer.Name: &i.Peer,
 	}
 }
 

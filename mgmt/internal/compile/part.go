@@ -17,6 +17,8 @@ type Part struct {
 	Selectors []int
 	// Flows and SAD are the keys of entries that are gone.
 	Flows, SAD []string
+	// Peers are those of peers that are gone.
+	Peers []string
 	// Rules says that the target has all rules of the inner chip; otherwise none of them changes.
 	Rules bool
 	// Hosts says that the target has all hosts; otherwise none of them changes.
@@ -43,7 +45,7 @@ func CompilePart(m *model.Model, old *Image, standing *Standing, sizes Sizes, r 
 	c := newCompiler(m, old, sizes, r)
 	c.standing, c.out.Part = standing, &Part{}
 	c.out.BypassEncrypt, c.out.BypassDecrypt = standing.bypass[0], standing.bypass[1]
-	for _, step := range []func() error{c.onlyPlainSAs, c.onlyPlainPolicies, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.leaveGone, c.partOut, c.partIn, c.outboundSAs, c.inboundSAs, c.partSelectors} {
+	for _, step := range []func() error{c.onlyPlainSAs, c.onlyPlainPolicies, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.leaveGone, c.partOut, c.partIn, c.outboundSAs, c.inboundSAs, c.partSelectors, c.partPeers} {
 		if step() != nil {
 			return nil, false
 		}

@@ -29,7 +29,7 @@ import (
 )
 
 // full are the sizes of the largest box.
-var full = fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, HostBits: 14, Window: 4096, Suites: fakebox.Small.Suites}
+var full = fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, HostBits: 14, PeerBits: 16, Window: 4096, Suites: fakebox.Small.Suites}
 
 // standing is how many SAs stand each way: fewer than the box holds, so that there is room for
 // new ones.

@@ -86,10 +86,10 @@ var (
 )
 
 // Sizes of a fake box, as log2 where the register is.
-type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, HostBits, Window, Suites uint32 }
+type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, HostBits, PeerBits, Window, Suites uint32 }
 
 // Small is enough for most tests. It has every suite.
-var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, HostBits: 6, Window: 4096, Suites: 0x7ffe}
+var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, HostBits: 6, PeerBits: 6, Window: 4096, Suites: 0x7ffe}
 
 // noCard is how a simulation of cores alone answers an access of a shell.
 const noCard = transport.Refusal(2)
@@ -124,7 +124,7 @@ func New(s Sizes) *Box {
 			regs.CommonCapabilitySaBits: s.SABits, regs.CommonCapabilityFlowBits: s.FlowBits, regs.CommonCapabilitySadBits: s.SADBits,
 			regs.CommonCapabilityWays: 4, regs.CommonCapabilityRules: s.Rules, regs.CommonCapabilityNextHops: s.NextHops,
 			regs.CommonCapabilityLanes: 4, regs.CommonCapabilitySuites: s.Suites, regs.CommonCapabilityReplayWindow: s.Window,
-			regs.CommonCapabilityHostBits: s.HostBits,
+			regs.CommonCapabilityHostBits: s.HostBits, regs.CommonCapabilityPeerBits: s.PeerBits,
 			regs.CommonCapabilityCounters: uint32(len(counters[c])),
 		} {
 			chip.registers[r.Offset] = v

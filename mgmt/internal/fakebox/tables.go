@@ -67,6 +67,8 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return get(regs.CommonCapabilityNextHops)
 	case "host":
 		return 1 << get(regs.CommonCapabilityHostBits)
+	case "peer":
+		return 1 << get(regs.CommonCapabilityPeerBits)
 	case "dummy":
 		return 16
 	case "dscp_map":

@@ -19,6 +19,7 @@ type Policies struct {
 	keys   *btree.Map[string, *Policy]
 	index  *btree.Map[uint32, *Policy]
 	ends   *btree.BTreeG[template]
+	fars   *btree.BTreeG[far]
 	in     *btree.BTreeG[shaped]       // in and fwd policies by what they are for
 	shapes map[shape]int               // of these, and how many have each
 	plain  *btree.Map[uint64, *Policy] // in and fwd policies without a template
@@ -39,12 +40,12 @@ func NewPolicies() Policies {
 	return Policies{
 		places: &btree.Map[uint64, *Policy]{}, keys: &btree.Map[string, *Policy]{}, index: &btree.Map[uint32, *Policy]{}, plain: &btree.Map[uint64, *Policy]{}, rules: &btree.Map[uint64, *Policy]{},
 		ends: newTree(func(a, b template) int { return cmp.Or(a.ends.compare(b.ends), cmp.Compare(a.place, b.place)) }),
-		in:   newTree(shaped.compare), shapes: map[shape]int{}, count: map[xfrm.Dir]int{},
+		fars: newFars(), in: newTree(shaped.compare), shapes: map[shape]int{}, count: map[xfrm.Dir]int{},
 	}
 }
 
 func (s *Policies) copy() Policies {
-	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.rules.Copy(), maps.Clone(s.count), s.last}
+	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.fars.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.rules.Copy(), maps.Clone(s.count), s.last}
 }
 
 // Len is their number.
@@ -93,6 +94,9 @@ func (s *Policies) put(p *Policy) {
 	if p.Template != nil {
 		s.ends.Set(template{endsOf(p), p.place, p})
 	}
+	if addr := p.FarEnd(); addr.IsValid() {
+		s.fars.Set(far{addr, p.place})
+	}
 	switch {
 	case p.Dir == xfrm.DirOut && !Exact(p.Selector):
 		s.rules.Set(p.place, p)
@@ -111,6 +115,7 @@ func (s *Policies) remove(p *Policy) {
 	if p.Template != nil {
 		s.ends.Delete(template{ends: endsOf(p), place: p.place})
 	}
+	s.fars.Delete(far{p.FarEnd(), p.place})
 	s.rules.Delete(p.place)
 	s.plain.Delete(p.place)
 	if s.count[p.Dir]--; p.Dir != xfrm.DirOut {

@@ -48,6 +48,8 @@ var Buckets = []bucket{
 	{xfrm.Red, xfrm.InjectGroup, inject},
 	{xfrm.Black, "other", punted},
 	{xfrm.Black, "ike", punted},
+	{xfrm.Black, "ike_cookie", punted},
+	{xfrm.Black, "ike_init", punted},
 	{xfrm.Black, "arp", punted},
 	{xfrm.Black, "nd", punted},
 	{xfrm.Black, "resolution", unknown},

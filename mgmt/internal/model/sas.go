@@ -25,6 +25,7 @@ type SAs struct {
 	dummy   *btree.Map[uint64, *SA]    // that send dummy packets, by age
 	told    *btree.Map[uint64, *SA]    // with a path MTU that ICMP told, by age
 	dscps   *btree.Map[uint64, *SA]    // that are for some DSCPs or map them, by age
+	fars    *btree.BTreeG[far]         // of those whose direction is known
 	senders [2]*btree.Map[uint64, *SA] // outbound tunnels over IPv4 and IPv6, by age
 	count   [2]int                     // outbound, inbound, of those that have a row
 }
@@ -60,7 +61,7 @@ func newTree[T any](compare func(a, b T) int) *btree.BTreeG[T] {
 func NewSAs() SAs {
 	return SAs{
 		ages: &btree.Map[uint64, *SA]{}, rows: &btree.Map[uint64, *SA]{}, timed: &btree.Map[uint64, *SA]{}, dummy: &btree.Map[uint64, *SA]{}, told: &btree.Map[uint64, *SA]{}, dscps: &btree.Map[uint64, *SA]{},
-		senders: [2]*btree.Map[uint64, *SA]{{}, {}},
+		senders: [2]*btree.Map[uint64, *SA]{{}, {}}, fars: newFars(),
 		keys: newTree(func(a, b keyed) int {
 			return cmp.Or(a.dst.Compare(b.dst), cmp.Compare(a.spi, b.spi), cmp.Compare(a.proto, b.proto))
 		}),
@@ -70,7 +71,7 @@ func NewSAs() SAs {
 }
 
 func (s *SAs) copy() SAs {
-	return SAs{s.ages.Copy(), s.keys.Copy(), s.ends.Copy(), s.spis.Copy(), s.rows.Copy(), s.timed.Copy(), s.dummy.Copy(), s.told.Copy(), s.dscps.Copy(), [2]*btree.Map[uint64, *SA]{s.senders[0].Copy(), s.senders[1].Copy()}, s.count}
+	return SAs{s.ages.Copy(), s.keys.Copy(), s.ends.Copy(), s.spis.Copy(), s.rows.Copy(), s.timed.Copy(), s.dummy.Copy(), s.told.Copy(), s.dscps.Copy(), s.fars.Copy(), [2]*btree.Map[uint64, *SA]{s.senders[0].Copy(), s.senders[1].Copy()}, s.count}
 }
 
 // Len is their number.
@@ -163,6 +164,9 @@ func (s *SAs) put(sa *SA) {
 
 // direct notes the direction of an SA.
 func (s *SAs) direct(sa *SA) {
+	if addr := sa.FarEnd(); addr.IsValid() {
+		s.fars.Set(far{addr, sa.Age})
+	}
 	if sa.Way == xfrm.DirOut && sa.Mode == xfrm.ModeTunnel {
 		s.senders[version(sa)].Set(sa.Age, sa)
 	}
@@ -209,6 +213,7 @@ func (s *SAs) remove(sa *SA) {
 		tree.Delete(sa.Age)
 	}
 	s.senders[version(sa)].Delete(sa.Age)
+	s.fars.Delete(far{sa.FarEnd(), sa.Age})
 	if !sa.Fresh {
 		s.rows.Delete(rowKey(sa.Way, sa.Row))
 		s.count[number(sa.Way)]--

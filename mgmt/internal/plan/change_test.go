@@ -93,7 +93,7 @@ func TestReplaceWhenFull(t *testing.T) {
 // TestRekeyUnderTraffic: a rekey writes the new key and tunnel before the flow leads to them, and
 // nothing else; a delete takes the lookup away first.
 func TestRekeyUnderTraffic(t *testing.T) {
-	r := newRig(t, fakebox.Sizes{SABits: 6, FlowBits: 7, SADBits: 7, Rules: 32, NextHops: 256, HostBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
+	r := newRig(t, fakebox.Sizes{SABits: 6, FlowBits: 7, SADBits: 7, Rules: 32, NextHops: 256, HostBits: 6, PeerBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
 	text := "addr add 192.0.2.1/24 dev black\n"
 	for i := range 50 {
 		text += testbox.State(i, "out") + testbox.FlowPolicy(i)

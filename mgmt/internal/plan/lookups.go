@@ -33,6 +33,7 @@ func Lookups(built *[3]chip.Capabilities) []Lookup {
 		{transport.Inner, regs.InnerTableDscpSa, compile.DscpBlocks * model.Dscps, func(i *compile.Image, n int) compile.Row { return i.DSCPSA[n] }},
 		{transport.Outer, regs.OuterTableSad, outer.SADRows, func(i *compile.Image, n int) compile.Row { return i.SAD[n] }},
 		{transport.Outer, regs.OuterTableRule, outer.Rules, func(i *compile.Image, n int) compile.Row { return i.OuterRule[n].Row }},
+		{transport.Outer, regs.OuterTablePeer, outer.PeerRows, func(i *compile.Image, n int) compile.Row { return i.Peer[n] }},
 		{transport.Outer, regs.OuterTableTunnel, outer.SAs, func(i *compile.Image, n int) compile.Row { return i.Tunnel[n] }},
 		{transport.Outer, regs.OuterTableNextHop, outer.NextHops, func(i *compile.Image, n int) compile.Row { return i.BlackHop[n].Row }},
 		{transport.Outer, regs.OuterTableDscpMap, compile.DscpArrays * model.Dscps, func(i *compile.Image, n int) compile.Row { return i.DSCPMap[n] }},

@@ -35,6 +35,9 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 	p.presetUsage()
 	p.some(transport.Inner, regs.InnerTableSelector, old.Selector, t.Selectors, t.Part.Selectors, p.freshInbound())
 	p.keepWindows()
+	if p.entries(transport.Outer, regs.OuterTablePeer, sizes.Peers, compile.PeerKey, old.Peer, t.Peers, t.Part.Peers) != nil {
+		return nil
+	}
 	if p.entries(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad, gone(t.Part.SAD, t.Sad, compile.SadKey)) != nil {
 		return nil
 	}

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -51,6 +52,12 @@ func (p *planner) hosts(size int, have map[int]compile.Row) (map[int]compile.Row
 		}
 	}
 	return image, err
+}
+
+// leftOut says, by table, what becomes of entries that may be left out.
+var leftOut = map[string]string{
+	regs.InnerTableHost.Name: "learned hosts without room: %d; packets to them are dropped",
+	regs.OuterTablePeer.Name: "peers without room: %d; their IKE is policed as that of other addresses",
 }
 
 // mostSearches bounds the searches for room that fail: each looks through much of a full table.
@@ -106,7 +113,7 @@ func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf fu
 		}
 	}
 	if left > 0 {
-		p.report.Warn(xfrm.Pos{}, "learned hosts without room: %d; packets to them are dropped (of the %s table's %d rows %d are used)", left, table.Name, size, used)
+		p.report.Warn(xfrm.Pos{}, "%s (of the %s table's %d rows %d are used)", fmt.Sprintf(leftOut[table.Name], left), table.Name, size, used)
 	}
 	if !p.removeFirst {
 		remove()

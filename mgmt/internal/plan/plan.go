@@ -111,6 +111,9 @@ func planOnce(m *model.Model, old *compile.Image, sizes compile.Sizes, removeFir
 	p.keepWindows()
 	p.Image.Tunnel, p.Image.Selector = t.Tunnels, t.Selectors
 	p.dummies(old.Dummy)
+	if p.Image.Peer, err = p.hash(transport.Outer, regs.OuterTablePeer, sizes.Peers, compile.PeerKey, old.Peer, t.Peers); err != nil {
+		return nil, err
+	}
 	if p.Image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad); err != nil {
 		return nil, err
 	}

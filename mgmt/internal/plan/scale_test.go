@@ -26,7 +26,7 @@ var over6 = strings.NewReplacer("192.0.2.", "2001:db8:b::")
 // every other flow is of IPv6, and of each four tunnels two have IPv6 ends.
 func TestManySAs(t *testing.T) {
 	const count = 12 << 10
-	r := newRig(t, fakebox.Sizes{SABits: 14, FlowBits: 14, SADBits: 14, Rules: 32, NextHops: 256, HostBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
+	r := newRig(t, fakebox.Sizes{SABits: 14, FlowBits: 14, SADBits: 14, Rules: 32, NextHops: 256, HostBits: 6, PeerBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
 	var text strings.Builder
 	for i := range count {
 		lines := testbox.State(i, "out") + testbox.State(i, "in") + testbox.FlowPolicy(i)
@@ -81,7 +81,7 @@ func TestManySAs(t *testing.T) {
 // table of flows to its last row.
 func TestFullTables(t *testing.T) {
 	const count = 1 << 16
-	r := newRig(t, fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, HostBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
+	r := newRig(t, fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, HostBits: 6, PeerBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
 	host := func(net, i int) string { return fmt.Sprintf("198.%d.%d.%d", net, i/256, i%256) }
 	var text strings.Builder
 	text.WriteString("addr add 192.0.2.1/24 dev black\n")
@@ -104,6 +104,7 @@ func TestFullTables(t *testing.T) {
 		regs.InnerTableSelector.Name: count, regs.InnerTableOutboundUsage.Name: count, regs.InnerTableInboundUsage.Name: count,
 		regs.InnerTablePolicyUsage.Name: count - 1, // row 0 is of policies that have none
 		regs.InnerTableFlow.Name:        count + 0, regs.OuterTableSad.Name: count + 0,
+		regs.OuterTablePeer.Name: 1,
 	}
 	if !maps.Equal(writes, want) {
 		t.Errorf("%v rows are written, want %v", writes, want)

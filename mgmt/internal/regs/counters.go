@@ -384,6 +384,11 @@ const (
 	OuterCounterDropPuntLinkLocal      = 84
 	OuterCounterPuntResolution         = 85
 	OuterCounterDropPuntResolution     = 86
+	OuterCounterPuntIkeCookie          = 87
+	OuterCounterPuntIkeInit            = 88
+	OuterCounterDropPuntIkeCookie      = 89
+	OuterCounterDropPuntIkeInit        = 90
+	OuterCounterPeerRowUpset           = 91
 )
 
 // OuterCounters is ordered by index.
@@ -475,4 +480,9 @@ var OuterCounters = []Counter{
 	{Name: "drop_punt_link_local", Index: 84, Path: "decrypt", Kind: "drop"},
 	{Name: "punt_resolution", Index: 85, Path: "decrypt", Kind: "punted"},
 	{Name: "drop_punt_resolution", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_ike_cookie", Index: 87, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike_init", Index: 88, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_ike_cookie", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike_init", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "peer_row_upset", Index: 91, Path: "decrypt", Kind: "info"},
 }

@@ -40,6 +40,7 @@ var (
 	CommonCapabilityReplayWindow           = Register{Name: "capability_replay_window", Offset: 0x044, Count: 1, Role: Build}
 	CommonCapabilityCounters               = Register{Name: "capability_counters", Offset: 0x048, Count: 1, Role: Build}
 	CommonCapabilityHostBits               = Register{Name: "capability_host_bits", Offset: 0x04c, Count: 1, Role: Build}
+	CommonCapabilityPeerBits               = Register{Name: "capability_peer_bits", Offset: 0x050, Count: 1, Role: Build}
 	CommonStatus                           = Register{Name: "status", Offset: 0x084, Count: 1, Role: Status}
 	CommonStatusReady                      = Field{LSB: 0, Width: 1}
 	CommonStatusLinkUp                     = Field{LSB: 1, Width: 1}
@@ -82,6 +83,7 @@ var CommonRegisters = []Register{
 	CommonCapabilityReplayWindow,
 	CommonCapabilityCounters,
 	CommonCapabilityHostBits,
+	CommonCapabilityPeerBits,
 	CommonStatus,
 	CommonCyclesLo,
 	CommonCyclesHi,
@@ -390,6 +392,12 @@ var (
 	OuterLimitResolution      = Register{Name: "limit_resolution", Offset: 0x328, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
 	OuterLimitResolutionRate  = Field{LSB: 0, Width: 16}
 	OuterLimitResolutionBurst = Field{LSB: 16, Width: 16}
+	OuterLimitIkeCookie       = Register{Name: "limit_ike_cookie", Offset: 0x32c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIkeCookieRate   = Field{LSB: 0, Width: 16}
+	OuterLimitIkeCookieBurst  = Field{LSB: 16, Width: 16}
+	OuterLimitIkeInit         = Register{Name: "limit_ike_init", Offset: 0x330, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIkeInitRate     = Field{LSB: 0, Width: 16}
+	OuterLimitIkeInitBurst    = Field{LSB: 16, Width: 16}
 )
 
 // OuterRegisters lists the registers of the chip, shared ones first.
@@ -423,6 +431,8 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLimitInject,
 	OuterLimitLinkLocal,
 	OuterLimitResolution,
+	OuterLimitIkeCookie,
+	OuterLimitIkeInit,
 }...)
 
 // Registers of the shell of a card.

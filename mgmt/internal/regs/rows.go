@@ -284,6 +284,17 @@ var DscpMapRow = struct {
 	Valid: Field{LSB: 6, Width: 1},
 }
 
+// PeerRow is the layout of one row.
+var PeerRow = struct {
+	Bits                 int
+	Addr, Version, Valid Field
+}{
+	Bits:    133,
+	Addr:    Field{LSB: 0, Width: 128},
+	Version: Field{LSB: 128, Width: 4},
+	Valid:   Field{LSB: 132, Width: 1},
+}
+
 // PuntHeader is the layout of one row.
 var PuntHeader = struct {
 	Bits                                                      int

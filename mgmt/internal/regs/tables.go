@@ -58,6 +58,7 @@ var (
 	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
 	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
 	OuterTableDscpMap = Table{Name: "dscp_map", Number: 4, Kind: "direct", RowBits: 7}
+	OuterTablePeer    = Table{Name: "peer", Number: 5, Kind: "cuckoo", RowBits: 133}
 )
 
 // OuterTables is ordered by number.
@@ -67,4 +68,5 @@ var OuterTables = []Table{
 	OuterTableTunnel,
 	OuterTableNextHop,
 	OuterTableDscpMap,
+	OuterTablePeer,
 }

@@ -159,6 +159,8 @@ const (
 	PuntGroupLinkLocal  = 9
 	PuntGroupLocal      = 10
 	PuntGroupResolution = 11
+	PuntGroupIkeCookie  = 12
+	PuntGroupIkeInit    = 13
 )
 
 // PuntGroupNames gives the name of each value.
@@ -175,6 +177,8 @@ var PuntGroupNames = map[uint32]string{
 	PuntGroupLinkLocal:  "link_local",
 	PuntGroupLocal:      "local",
 	PuntGroupResolution: "resolution",
+	PuntGroupIkeCookie:  "ike_cookie",
+	PuntGroupIkeInit:    "ike_init",
 }
 
 // Values of punt_reason.
@@ -196,6 +200,8 @@ const (
 	PuntReasonTtl              = 14
 	PuntReasonLocal            = 15
 	PuntReasonResolution       = 16
+	PuntReasonIkeCookie        = 17
+	PuntReasonIkeInit          = 18
 )
 
 // PuntReasonNames gives the name of each value.
@@ -217,6 +223,8 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonTtl:              "ttl",
 	PuntReasonLocal:            "local",
 	PuntReasonResolution:       "resolution",
+	PuntReasonIkeCookie:        "ike_cookie",
+	PuntReasonIkeInit:          "ike_init",
 }
 
 // Values of drp_target.

@@ -26,6 +26,8 @@ var bucketRegisters = map[[2]string]chip.Source{
 	{xfrm.Red, xfrm.InjectGroup}:   {Chip: transport.Inner, Register: regs.InnerLimitInject},
 	{xfrm.Black, "other"}:          {Chip: transport.Outer, Register: regs.OuterLimitOther},
 	{xfrm.Black, "ike"}:            {Chip: transport.Outer, Register: regs.OuterLimitIke},
+	{xfrm.Black, "ike_cookie"}:     {Chip: transport.Outer, Register: regs.OuterLimitIkeCookie},
+	{xfrm.Black, "ike_init"}:       {Chip: transport.Outer, Register: regs.OuterLimitIkeInit},
 	{xfrm.Black, "arp"}:            {Chip: transport.Outer, Register: regs.OuterLimitArp},
 	{xfrm.Black, "nd"}:             {Chip: transport.Outer, Register: regs.OuterLimitNd},
 	{xfrm.Black, "resolution"}:     {Chip: transport.Outer, Register: regs.OuterLimitResolution},

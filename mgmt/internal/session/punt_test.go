@@ -40,6 +40,7 @@ var limitRegisters = []struct {
 	{xfrm.Red, "link_local", transport.Inner, regs.InnerLimitLinkLocal}, {xfrm.Black, "link_local", transport.Outer, regs.OuterLimitLinkLocal},
 	{xfrm.Red, "mtu", transport.Inner, regs.InnerLimitMtu}, {xfrm.Red, "ttl", transport.Inner, regs.InnerLimitTtl}, {xfrm.Red, "inject", transport.Inner, regs.InnerLimitInject},
 	{xfrm.Black, "other", transport.Outer, regs.OuterLimitOther}, {xfrm.Black, "ike", transport.Outer, regs.OuterLimitIke},
+	{xfrm.Black, "ike_cookie", transport.Outer, regs.OuterLimitIkeCookie}, {xfrm.Black, "ike_init", transport.Outer, regs.OuterLimitIkeInit},
 	{xfrm.Black, "arp", transport.Outer, regs.OuterLimitArp}, {xfrm.Black, "nd", transport.Outer, regs.OuterLimitNd}, {xfrm.Black, "icmp", transport.Outer, regs.OuterLimitIcmp},
 	{xfrm.Black, "unknown_spi", transport.Outer, regs.OuterLimitSpi}, {xfrm.Black, "reasm", transport.Outer, regs.OuterLimitReasm},
 	{xfrm.Black, "inject", transport.Outer, regs.OuterLimitInject},
@@ -157,7 +158,7 @@ func TestPuntMistakes(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	for line, sentence := range map[string]string{
 		"set":                        "a trap group",
-		"set icmp6 rate 5":           "unknown trap group \"icmp6\": there are other, ike, arp, nd, icmp, unknown_spi, mtu, reasm, ttl, link_local, local, resolution, inject, all",
+		"set icmp6 rate 5":           "unknown trap group \"icmp6\": there are other, ike, arp, nd, icmp, unknown_spi, mtu, reasm, ttl, link_local, local, resolution, ike_cookie, ike_init, inject, all",
 		"set ike":                    "write what is to change",
 		"set ike dev black":          "write what is to change",
 		"set ike rate 4":             "the rate must be 5 to 292965 packets/s, or unlimited, not \"4\"",

@@ -127,7 +127,7 @@ func TestStatistics(t *testing.T) {
 
 // TestNoUsageRowLeft: policies beyond the rows share row 0 and tell no count.
 func TestNoUsageRowLeft(t *testing.T) {
-	r := newRig(t, fakebox.Sizes{SABits: 4, FlowBits: 4, SADBits: 6, Rules: 32, NextHops: 256, HostBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
+	r := newRig(t, fakebox.Sizes{SABits: 4, FlowBits: 4, SADBits: 6, Rules: 32, NextHops: 256, HostBits: 6, PeerBits: 6, Window: 4096, Suites: fakebox.Small.Suites})
 	text := ""
 	for i := range 20 {
 		text += fmt.Sprintf("xfrm policy add dst 10.%d.0.0/16 dir out action block\n", i)

@@ -15,11 +15,11 @@ import (
 )
 
 // large has tables of the largest build.
-var large = fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, HostBits: 6, Window: 4096, Suites: 0x7ffe}
+var large = fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, NextHops: 256, HostBits: 6, PeerBits: 6, Window: 4096, Suites: 0x7ffe}
 
 // most is how many accesses of a step are beside those of rows: counters, and the marks before
 // and behind.
-const most = 40
+const most = 42
 
 // TestFlipIsMended: whichever bit of a row flips, its key's, its result's or its check bit, of a
 // row in use or of an empty one, it is right again after a pass, and no other table was written.
@@ -28,7 +28,7 @@ func TestFlipIsMended(t *testing.T) {
 		chip  transport.Chip
 		table regs.Table
 	}{
-		{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad},
+		{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad}, {transport.Outer, regs.OuterTablePeer},
 		{transport.Inner, regs.InnerTableRule}, {transport.Inner, regs.InnerTableInboundRule}, {transport.Outer, regs.OuterTableRule},
 		{transport.Inner, regs.InnerTableSelector}, {transport.Inner, regs.InnerTableNextHop},
 		{transport.Outer, regs.OuterTableTunnel}, {transport.Outer, regs.OuterTableNextHop},

@@ -44,6 +44,7 @@ object CommonRegs {
   val capabilityReplayWindow = RegisterDesc("capability_replay_window", 0x044, RegisterRole.Build)
   val capabilityCounters = RegisterDesc("capability_counters", 0x048, RegisterRole.Build)
   val capabilityHostBits = RegisterDesc("capability_host_bits", 0x04c, RegisterRole.Build)
+  val capabilityPeerBits = RegisterDesc("capability_peer_bits", 0x050, RegisterRole.Build)
   val status = RegisterDesc("status", 0x084, RegisterRole.Status)
   object Status {
     val ready = RowField(0, 1)
@@ -95,6 +96,7 @@ object CommonRegs {
     capabilityReplayWindow,
     capabilityCounters,
     capabilityHostBits,
+    capabilityPeerBits,
     status,
     cyclesLo,
     cyclesHi,

@@ -376,6 +376,11 @@ object OuterCounters {
   val dropPuntLinkLocal = 84
   val puntResolution = 85
   val dropPuntResolution = 86
+  val puntIkeCookie = 87
+  val puntIkeInit = 88
+  val dropPuntIkeCookie = 89
+  val dropPuntIkeInit = 90
+  val peerRowUpset = 91
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -463,6 +468,11 @@ object OuterCounters {
     CounterDesc("reasm_held", 83, "decrypt", "held"),
     CounterDesc("drop_punt_link_local", 84, "decrypt", "drop"),
     CounterDesc("punt_resolution", 85, "decrypt", "punted"),
-    CounterDesc("drop_punt_resolution", 86, "decrypt", "drop")
+    CounterDesc("drop_punt_resolution", 86, "decrypt", "drop"),
+    CounterDesc("punt_ike_cookie", 87, "decrypt", "punted"),
+    CounterDesc("punt_ike_init", 88, "decrypt", "punted"),
+    CounterDesc("drop_punt_ike_cookie", 89, "decrypt", "drop"),
+    CounterDesc("drop_punt_ike_init", 90, "decrypt", "drop"),
+    CounterDesc("peer_row_upset", 91, "decrypt", "info")
   )
 }

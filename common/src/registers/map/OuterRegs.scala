@@ -101,6 +101,18 @@ object OuterRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitIkeCookie =
+    RegisterDesc("limit_ike_cookie", 0x32c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitIkeCookie {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitIkeInit =
+    RegisterDesc("limit_ike_init", 0x330, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitIkeInit {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -130,6 +142,8 @@ object OuterRegs {
     limitReasm,
     limitInject,
     limitLinkLocal,
-    limitResolution
+    limitResolution,
+    limitIkeCookie,
+    limitIkeInit
   )
 }

@@ -394,6 +394,18 @@ object DscpMapRow extends Row {
   )
 }
 
+object PeerRow extends Row {
+  val bits: Int = 133
+  val addr = RowField(0, 128)
+  val version = RowField(128, 4)
+  val valid = RowField(132, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "addr" -> addr,
+    "version" -> version,
+    "valid" -> valid
+  )
+}
+
 object PuntHeader extends Row {
   val bits: Int = 128
   val cycles = RowField(0, 64)

@@ -50,11 +50,13 @@ object OuterTables {
   val tunnel = 2
   val nextHop = 3
   val dscpMap = 4
+  val peer = 5
   val all: Seq[TableDesc] = Seq(
     TableDesc("sad", 0, "cuckoo", SadRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
     TableDesc("tunnel", 2, "direct", TunnelRow, writeOnly = false),
     TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false),
-    TableDesc("dscp_map", 4, "direct", DscpMapRow, writeOnly = false)
+    TableDesc("dscp_map", 4, "direct", DscpMapRow, writeOnly = false),
+    TableDesc("peer", 5, "cuckoo", PeerRow, writeOnly = false)
   )
 }

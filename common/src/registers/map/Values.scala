@@ -78,6 +78,8 @@ object PuntGroup {
   val linkLocal = 9
   val local = 10
   val resolution = 11
+  val ikeCookie = 12
+  val ikeInit = 13
 }
 
 object PuntReason {
@@ -98,6 +100,8 @@ object PuntReason {
   val ttl = 14
   val local = 15
   val resolution = 16
+  val ikeCookie = 17
+  val ikeInit = 18
 }
 
 object DrpTarget {

@@ -12,6 +12,8 @@ case class PuntedFrame(port: Int, reason: Int, group: Int, cycles: BigInt, frame
 object PuntedFrame {
   private val groups = Map(
     PuntReason.ike -> PuntGroup.ike,
+    PuntReason.ikeCookie -> PuntGroup.ikeCookie,
+    PuntReason.ikeInit -> PuntGroup.ikeInit,
     PuntReason.arp -> PuntGroup.arp,
     PuntReason.nd -> PuntGroup.nd,
     PuntReason.icmp -> PuntGroup.icmp,

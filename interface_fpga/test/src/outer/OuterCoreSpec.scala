@@ -44,11 +44,14 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
     assert(bus.read(CommonRegs.version) == 0x010203)
     assert(bus.read(CommonRegs.capabilitySaBits) == config.saBits)
     assert(bus.read(CommonRegs.capabilitySadBits) == config.sadBits)
+    assert(bus.read(CommonRegs.capabilityPeerBits) == config.peerBits)
     assert(bus.read(CommonRegs.capabilityLinkBufferBeats) == config.chip.linkBeats)
     assert(bus.read(OuterRegs.portMtu) == 9582)
 
     for ((index, row) <- OuterFrames.sadRows((1 << config.sadBits) / CuckooHash.ways))
       assert(bus.writeRow(OuterTables.sad, index, row))
+    for ((index, row) <- OuterFrames.peerRows((1 << config.peerBits) / CuckooHash.ways))
+      assert(bus.writeRow(OuterTables.peer, index, row))
     for ((index, row) <- OuterFrames.ruleRows) assert(bus.writeRow(OuterTables.rule, index, row))
     for ((row, i) <- rows.zipWithIndex) {
       assert(bus.writeRow(OuterTables.nextHop, i, row.nextHopRow))
@@ -72,6 +75,8 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
       PuntReason.vlan -> "vlan",
       PuntReason.fragment -> "fragment",
       PuntReason.ike -> "ike",
+      PuntReason.ikeCookie -> "ike_cookie",
+      PuntReason.ikeInit -> "ike_init",
       PuntReason.icmp -> "icmp",
       PuntReason.other -> "other",
       PuntReason.extensionHeaders -> "extension_headers",

@@ -3,7 +3,7 @@ package sallyport.iface.outer
 
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.registers.map.SadRow
+import sallyport.common.registers.map.{PeerRow, PuntReason, SadRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 import sallyport.common.table.{CuckooHash, FlippedCuckooTable, FlippedTernaryTable, TablePort}
@@ -15,9 +15,15 @@ import scala.collection.mutable
 /** The decrypt path with a counter behind each event, and tables whose bits flip. */
 private class OuterDecryptHarness(config: OuterConfig) extends Module {
   val flips = IO(FlippedCuckooTable.flips(SadRow.bits))
+  val peerFlips = IO(FlippedCuckooTable.flips(PeerRow.bits))
   val ruleFlips = IO(Input(UInt(FlippedTernaryTable.resultBits.W)))
   private val dut = Module(
-    new OuterDecrypt(config, FlippedCuckooTable.table(flips), FlippedTernaryTable.results(ruleFlips))
+    new OuterDecrypt(
+      config,
+      FlippedCuckooTable.table(flips),
+      FlippedTernaryTable.results(ruleFlips),
+      FlippedCuckooTable.table(peerFlips)
+    )
   )
   val io = IO(chiselTypeOf(dut.io))
   io <> dut.io
@@ -40,6 +46,7 @@ private class OuterDecryptHarness(config: OuterConfig) extends Module {
     "policy_upset" -> events.drops.policyUpset,
     "rule_row_upset" -> events.ruleRowUpset,
     "sad_row_upset" -> events.sadRowUpset,
+    "peer_row_upset" -> events.peerRowUpset,
     "encap_mismatch" -> events.drops.encapMismatch,
     "udp_malformed" -> events.drops.udpMalformed,
     "natt_keepalive" -> events.drops.nattKeepalive,
@@ -130,6 +137,7 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
 
     def start(): Unit = {
       dut.flips.foreach(_.poke(0))
+      dut.peerFlips.foreach(_.poke(0))
       dut.ruleFlips.poke(0)
       dut.io.receive.enable.poke(true)
       dut.io.receive.portMac.poke(OuterFrames.portMac)
@@ -147,8 +155,11 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       dut.io.punt.ready.poke(true)
       while (!flag(dut.io.ready)) dut.clock.step()
       OuterFrames.sadRows((1 << config.sadBits) / CuckooHash.ways).foreach((writeSad _).tupled)
+      OuterFrames.peerRows((1 << config.peerBits) / CuckooHash.ways).foreach((writePeer _).tupled)
       for ((index, row) <- OuterFrames.ruleRows) write(dut.io.ruleTable, index, row)
     }
+
+    def writePeer(index: Int, row: BigInt): Unit = write(dut.io.peerTable, index, row)
 
     def writeSad(index: Int, row: BigInt): Unit = write(dut.io.sadTable, index, row)
 
@@ -362,6 +373,39 @@ class OuterDecryptSpec extends AnyFunSuite with CompiledOnce {
       )
       dut.ruleFlips.poke(0)
       assert(outcomes("rule_bypass") == Seq(frame("rule_bypass").outcome))
+    }
+  }
+
+  test("a flipped bit of a row of peers makes no packet a peer's, and drops none") {
+    simulateShared(config)(new OuterDecryptHarness(config)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      import bench.outcomes
+      def reason(name: String): Int = outcomes(name) match {
+        case Seq(Outcome.Punt(reason, bytes)) if bytes == frame(name).bytes => reason
+        case other => fail(s"$name: $other")
+      }
+      assert(reason("ike") == PuntReason.ike)
+
+      // The peer of this frame is in way 0; a row of another address, or of none, may turn into
+      // that of a packet.
+      val before = bench.counts
+      for (bit <- 0 to PeerRow.bits) {
+        dut.peerFlips(0).poke(BigInt(1) << bit)
+        assert(reason("ike") == PuntReason.ikeCookie, s"bit $bit")
+      }
+      val places = for (way <- 0 until CuckooHash.ways; bit <- Seq(0, 31, 100, 128, 132, 133)) yield way -> bit
+      for ((way, bit) <- places) {
+        dut.peerFlips.foreach(_.poke(0))
+        dut.peerFlips(way).poke(BigInt(1) << bit)
+        assert(reason("ike_init") == PuntReason.ikeInit, s"way $way, bit $bit")
+        for (name <- Seq("esp_80", "icmp", "rule_bypass"))
+          assert(outcomes(name) == Seq(frame(name).outcome), s"$name, way $way, bit $bit")
+      }
+      val moved = bench.since(before)
+      assert(moved("peer_row_upset") >= PeerRow.bits + 1 + places.size)
+      dut.peerFlips.foreach(_.poke(0))
+      assert(reason("ike") == PuntReason.ike)
     }
   }
 }

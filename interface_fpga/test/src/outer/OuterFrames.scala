@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.outer
 
-import sallyport.common.registers.map.{Action, PuntReason, RuleRow, SadRow}
+import sallyport.common.registers.map.{Action, PeerRow, PuntReason, RuleRow, SadRow}
 import sallyport.common.stream.Packet
 import sallyport.common.table.CuckooHash
 import sallyport.iface.cpu.PuntedFrame
@@ -57,6 +57,8 @@ object OuterFrames {
     "vlan" -> PuntReason.vlan,
     "fragment" -> PuntReason.fragment,
     "ike" -> PuntReason.ike,
+    "ike_cookie" -> PuntReason.ikeCookie,
+    "ike_init" -> PuntReason.ikeInit,
     "icmp" -> PuntReason.icmp,
     "other" -> PuntReason.other,
     "extension_headers" -> PuntReason.extensionHeaders,
@@ -135,6 +137,14 @@ object OuterFrames {
     val row = key | SadRow.valid.put(1) | SadRow.sa.put(sa) | SadRow.encap.put(encap) | peer
     val way = number % CuckooHash.ways
     (way * rowsPerWay + CuckooHash.row(way, asked(key), SadRow.version.msb + 1, rowsPerWay), row)
+  }
+
+  /** Rows (index, row) of the table of peers, with `rowsPerWay` in each way. */
+  def peerRows(rowsPerWay: Int): Seq[(Int, BigInt)] = Seq("192.0.2.77", "2001:db8:64::7").zipWithIndex.map {
+    case (peer, way) =>
+      val key = PeerRow.addr.put(InnerSetup.address(peer)) | PeerRow.version.put(InnerSetup.version(peer))
+      val row = CuckooHash.row(way, key, PeerRow.version.msb + 1, rowsPerWay)
+      (way * rowsPerWay + row, key | PeerRow.valid.put(1))
   }
 
   private def rule(action: Int, sa: Int, priority: Int, protocol: Int, port: Option[Int]): BigInt =

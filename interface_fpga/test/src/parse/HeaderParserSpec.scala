@@ -82,6 +82,8 @@ class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
       if (row.values("etherClass") == "ipv4") same(out.checksum, row("checksum"))
       val encap = if (ethernet) row.values("udpEncap") else "none"
       assert(out.udpEncap.peek().litValue == enumValue(UdpEncap.all, encap), s"$clue udpEncap")
+      val ike = row.values("udpEncap") == "ike" || row("protocol") == 17 && row("destinationPort") == 500
+      if (ethernet && ike) same(out.ikeCookie, row("ikeCookie"))
       if (row("payloadLength") >= (if (encap == "esp") 12 else 4))
         same(out.spi, row(if (ethernet) "spi" else "payload4"))
     }

@@ -89,7 +89,7 @@ inline constexpr Control kSelfTestPeriod = kControls[4];
 }  // namespace crypto
 
 namespace outer {
-inline constexpr std::array<Control, 26> kControls{{
+inline constexpr std::array<Control, 28> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -116,6 +116,8 @@ inline constexpr std::array<Control, 26> kControls{{
     {0x320, 0xffffffff, 0x001008bd},
     {0x324, 0xffffffff, 0x040000e0},
     {0x328, 0xffffffff, 0x01000016},
+    {0x32c, 0xffffffff, 0x040000e0},
+    {0x330, 0xffffffff, 0x040000e0},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -143,6 +145,8 @@ inline constexpr Control kLimitReasm = kControls[22];
 inline constexpr Control kLimitInject = kControls[23];
 inline constexpr Control kLimitLinkLocal = kControls[24];
 inline constexpr Control kLimitResolution = kControls[25];
+inline constexpr Control kLimitIkeCookie = kControls[26];
+inline constexpr Control kLimitIkeInit = kControls[27];
 }  // namespace outer
 
 }  // namespace sallyport::fuzz

@@ -155,7 +155,7 @@ inline constexpr std::array<Counter, 31> kCryptoCounters{{
     {"drop_dec_upset", "decrypt", "drop"},
 }};
 
-inline constexpr std::array<Counter, 87> kOuterCounters{{
+inline constexpr std::array<Counter, 92> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -243,6 +243,11 @@ inline constexpr std::array<Counter, 87> kOuterCounters{{
     {"drop_punt_link_local", "decrypt", "drop"},
     {"punt_resolution", "decrypt", "punted"},
     {"drop_punt_resolution", "decrypt", "drop"},
+    {"punt_ike_cookie", "decrypt", "punted"},
+    {"punt_ike_init", "decrypt", "punted"},
+    {"drop_punt_ike_cookie", "decrypt", "drop"},
+    {"drop_punt_ike_init", "decrypt", "drop"},
+    {"peer_row_upset", "decrypt", "info"},
 }};
 
 }  // namespace sallyport::fuzz

@@ -206,6 +206,12 @@ inline constexpr Field kDscp{0, 6};
 inline constexpr Field kValid{6, 1};
 }  // namespace dscp_map_row
 
+namespace peer_row {
+inline constexpr Field kAddr{0, 128};
+inline constexpr Field kVersion{128, 4};
+inline constexpr Field kValid{132, 1};
+}  // namespace peer_row
+
 namespace punt_header {
 inline constexpr Field kCycles{0, 64};
 inline constexpr Field kReserved1{64, 16};

@@ -38,6 +38,7 @@ enum Table : unsigned {
   kTunnel = 2,
   kNextHop = 3,
   kDscpMap = 4,
+  kPeer = 5,
 };
 }  // namespace outer
 

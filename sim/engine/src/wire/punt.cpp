@@ -9,15 +9,16 @@ namespace sallyport::sim {
 
 const char* puntReasonName(uint8_t reason) {
   static constexpr const char* names[kPuntReasons] = {
-      "none",  "arp",    "link_local",        "vlan", "fragment",    "ike", "icmp",
-      "other", "policy", "extension_headers", "mtu",  "unknown_spi", "nd",  "reasm",
-      "ttl",   "local",  "resolution"};
+      "none",  "arp",    "link_local",        "vlan",       "fragment",    "ike", "icmp",
+      "other", "policy", "extension_headers", "mtu",        "unknown_spi", "nd",  "reasm",
+      "ttl",   "local",  "resolution",        "ike_cookie", "ike_init"};
   return reason < kPuntReasons ? names[reason] : "unknown";
 }
 
 const char* puntGroupName(uint8_t group) {
-  static constexpr const char* names[kPuntGroups] = {"other", "ike",   "arp", "nd",         "icmp",  "unknown_spi",
-                                                     "mtu",   "reasm", "ttl", "link_local", "local", "resolution"};
+  static constexpr const char* names[kPuntGroups] = {"other",       "ike",        "arp",        "nd",      "icmp",
+                                                     "unknown_spi", "mtu",        "reasm",      "ttl",     "link_local",
+                                                     "local",       "resolution", "ike_cookie", "ike_init"};
   return group < kPuntGroups ? names[group] : "unknown";
 }
 

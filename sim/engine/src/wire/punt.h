@@ -18,8 +18,8 @@ namespace sallyport::sim {
 // PuntReason and PuntGroup of regs/*.rdl, in order.
 const char* puntReasonName(uint8_t reason);
 const char* puntGroupName(uint8_t group);
-inline constexpr int kPuntReasons = 17;
-inline constexpr int kPuntGroups = 12;
+inline constexpr int kPuntReasons = 19;
+inline constexpr int kPuntGroups = 14;
 
 // The header, of the register description: where its fields stand, and what they say.
 struct PuntHeader {

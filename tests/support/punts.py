@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames that a simulated chip gave to the management CPU."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from scapy.utils import RawPcapReader
+
+
+@dataclass(frozen=True)
+class Punted:
+    """A punted frame as captured: what its header says, and when it left, in ns of
+    simulated time."""
+
+    reason: str
+    port: int
+    group: str
+    cycle: int
+    left_ns: int
+    frame: bytes
+
+
+def punted(folder: Path, chip: str) -> list[Punted]:
+    found = []
+    with RawPcapReader(str(folder / f"box0.{chip}.punt.pcapng")) as reader:
+        for frame, meta in reader:
+            (comment,) = meta.comments
+            words = re.fullmatch(r"punt: (\w+), port (\d), group (\w+), cycle (\d+)", comment.decode())
+            assert words, comment
+            ticks = meta.tshigh << 32 | meta.tslow
+            nanoseconds = ticks * 1_000_000_000 // meta.tsresol
+            found.append(Punted(words[1], int(words[2]), words[3], int(words[4]), nanoseconds, frame))
+    return found
