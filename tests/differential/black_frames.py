@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from . import damage, ethernet, headers, ip_packets
+from . import damage, error_packets, ethernet, headers, ip_packets
 from .configuration import Configuration
 from .esp_packets import Sender
 from .ethernet import Frame
@@ -47,7 +47,7 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         elif chance < 0.74:
             packet, whole = _to_the_box(dice), False
         elif chance < 0.96:
-            packet, whole = ip_packets.make(dice, "black", of_hosts if dice.random() < 0.08 else clear), False
+            packet, whole = error_packets.some(dice, "black", of_hosts if dice.random() < 0.08 else clear), False
         else:
             frames.append(ethernet.other(dice, "black", configuration.bump))
             continue

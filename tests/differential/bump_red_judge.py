@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from . import frame_judge
 from .ethernet import Frame
+from .icmp_errors import outgoing
 from .mtu import esp_pieces, inner_mtu
 from .outcome import Clear, Lost, Outcome, Transported, ends
-from .policy import Hosts, decide
+from .policy import Hosts
 from .reading import Reading
 from .red_judge import IPV4_HEADER, LONGEST_ESP, RedJudge, packet_bytes
 from .sa import Sa
@@ -28,14 +29,14 @@ class BumpRedJudge(RedJudge):
             return self._crosses(frame.data)
         if counter:
             return ends(f"inner.{counter}")
-        policy = decide(self.policies, packet)
+        policy, decided = outgoing(self.policies, packet)
         if policy and policy.action == "punt":
             return ends("inner.punt_policy")
         if policy and policy.action == "allow":
             return self._crosses(crossed(frame, packet))
         if policy is None or not isinstance(policy.action, Hosts):
             return ends("inner.drop_policy")
-        sa = policy.action.between(packet)
+        sa = policy.action.between(decided)
         # Without one IKE has to be asked (RFC 4301 5.1 step 3b).
         return self._between_hosts(sa, frame, packet) if sa else ends("inner.punt_policy")
 

@@ -12,6 +12,7 @@ from .addresses import Port, martian, of_one_link
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
 from .forwarding import ecn_behind_tunnel, forwarded, framed, unexpected, with_ecn
+from .icmp_errors import returning
 from .numbers import HighHalf, Window
 from .outcome import Clear, Outcome, ends
 from .policy import decide
@@ -107,7 +108,11 @@ class Inbound:
 
     def allows(self, packet: Reading) -> bool:
         """Whether the first policy that it meets is one of the SA's (RFC 4301 4.4.1: the SPD is
-        ordered)."""
+        ordered), or that of the return traffic of the packet in an ICMP error is (6.2)."""
+        back = returning(packet)
+        return self._takes(packet) or (back is not None and self._takes(back))
+
+    def _takes(self, packet: Reading) -> bool:
         policy = decide(self.policies, packet)
         carried = policy.carried_by(self.sa) if policy else None
         return carried is not None and carried.takes(packet)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 
-from . import damage, ip_packets
+from . import damage, error_packets
 from .configuration import Configuration
 from .esp import Peer, right_padding
 from .numbering import Numbering
@@ -42,7 +42,7 @@ class Sender:
     def _text(self) -> tuple[bytes, int, int]:
         """Payload with padding, pad length and next header."""
         dice = self.dice
-        inner = ip_packets.make(dice, "black", self.selectors)
+        inner = error_packets.some(dice, "black", self.selectors)
         if dice.random() < 0.15:
             inner = damage.packet(dice, inner)
         next_header = 41 if inner[:1] and inner[0] >> 4 == 6 else 4

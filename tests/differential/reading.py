@@ -81,10 +81,10 @@ def _ipv4(packet: bytes) -> Reading:
         return Reading("checksum", version=4)
     later = ip.frag != 0
     payload = packet[header : ip.len]
-    upper, numbers = _numbers(4, ip.proto, payload, later)
+    upper, found = numbers(4, ip.proto, payload, later)
     return Reading(
         "whole", 4, header, ip.len, ip.tos, ip.ttl, bool(ip.flags.DF), IPv4Address(ip.src), IPv4Address(ip.dst), ip.proto,
-        upper, numbers, bool(ip.flags.MF) or later, later, payload,
+        upper, found, bool(ip.flags.MF) or later, later, payload,
     )  # fmt: skip
 
 
@@ -113,14 +113,14 @@ def _ipv6(packet: bytes) -> Reading:
             later = header.offset != 0
             fragment = fragment or later or bool(header.m)
         protocol, at, read_headers = header.nh, at + size, read_headers + 1
-    upper, numbers = _numbers(6, protocol, rest[at:], later)
+    upper, found = numbers(6, protocol, rest[at:], later)
     return Reading(
         "whole", 6, 40 + at, 40 + ip.plen, ip.tc, ip.hlim, True, IPv6Address(ip.src), IPv6Address(ip.dst), protocol,
-        upper, numbers, fragment, later, rest[at:],
+        upper, found, fragment, later, rest[at:],
     )  # fmt: skip
 
 
-def _numbers(version: int, protocol: int, payload: bytes, later: bool) -> tuple[str, tuple[int, int]]:
+def numbers(version: int, protocol: int, payload: bytes, later: bool) -> tuple[str, tuple[int, int]]:
     """Ports, or type and code, or a mobility header's type, if the packet has them in its first 4
     bytes behind the headers."""
     if later or len(payload) < 4:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-from . import damage, ethernet, ip_packets
+from . import damage, error_packets, ethernet, ip_packets
 from .configuration import Configuration
 from .ethernet import Frame
 from .trains import CUT, Trains
@@ -32,7 +32,7 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
             packet = ip_packets.make(dice, "red", aims, ip_packets.long_size(dice))
             frames.append(ethernet.around(dice, "red", packet))
             continue
-        packet = ip_packets.make(dice, "red", selectors)
+        packet = error_packets.some(dice, "red", selectors)
         if dice.random() < DAMAGED:
             packet = damage.packet(dice, packet)
         elif dice.random() < CUT and trains.begin(packet):

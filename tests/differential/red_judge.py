@@ -8,9 +8,9 @@ from .addresses import Port
 from .configuration import Configuration
 from .ethernet import Frame
 from .forwarding import forwarded, framed
+from .icmp_errors import outgoing
 from .mtu import clear_pieces, esp_pieces, inner_mtu
 from .outcome import Clear, Lost, Outcome, Protected, behind, ends
-from .policy import decide
 from .reading import Reading
 from .reassembly import Reassembly
 from .sa import Sa
@@ -42,7 +42,7 @@ class RedJudge:
             return ends(f"inner.{counter}")
         if not self.port.bump and self.port.owns(packet.dst):
             return ends("inner.punt_local")
-        policy = decide(self.policies, packet)
+        policy, _ = outgoing(self.policies, packet)
         if policy is None or policy.action == "block":
             return ends("inner.drop_policy")
         if policy.action == "punt":

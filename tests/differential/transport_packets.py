@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 
-from . import damage, headers, ip_packets
+from . import damage, error_packets, headers
 from .damage import with_checksum
 from .esp_packets import Sender
 from .headers import options_header, routing_header
@@ -39,9 +39,9 @@ class HostSender(Sender):
         """Behind the IP header is what ESP hides: with extension headers in it, and sometimes what
         no packet has there."""
         dice, hosts = self.dice, Selector(ip_network(self.sa.src), ip_network(self.sa.dst))
-        packet = ip_packets.make(dice, "black", self.selectors or [hosts])
+        packet = error_packets.some(dice, "black", self.selectors or [hosts])
         while (packet[0] >> 4 == 6) != self.sa.v6:
-            packet = ip_packets.make(dice, "black", self.selectors or [hosts])
+            packet = error_packets.some(dice, "black", self.selectors or [hosts])
         size = IPV6_HEADER if self.sa.v6 else 4 * (packet[0] & 15)
         self.head, payload = packet[:size], packet[size:]
         next_header = packet[6] if self.sa.v6 else packet[9]

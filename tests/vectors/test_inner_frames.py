@@ -33,6 +33,7 @@ from tests.support.paths import ROOT
 from tests.vectors.inner_frames.addresses import decrypt_cases_addresses, encrypt_cases_addresses
 from tests.vectors.inner_frames.decrypt import decrypt_cases, decrypt_cases_v6
 from tests.vectors.inner_frames.encrypt import PORT, encrypt_cases, encrypt_cases_mtu, encrypt_cases_v6
+from tests.vectors.inner_frames.icmp_errors import decrypt_cases_errors, encrypt_cases_errors
 
 RESOURCES = ROOT / "interface_fpga/test/resources"
 NAMES = {
@@ -40,7 +41,7 @@ NAMES = {
     "IPv6": IPv6, "HopByHop": IPv6ExtHdrHopByHop, "DestOpt": IPv6ExtHdrDestOpt, "Fragment": IPv6ExtHdrFragment, "PadN": PadN,
     "Dot1AD": Dot1AD, "Routing": IPv6ExtHdrRouting, "EchoRequest": ICMPv6EchoRequest, "EchoReply": ICMPv6EchoReply,
     "Unreachable": ICMPv6DestUnreach, "NS": ICMPv6ND_NS, "NA": ICMPv6ND_NA, "RS": ICMPv6ND_RS, "RA": ICMPv6ND_RA,
-    "Redirect": ICMPv6ND_Redirect, "Raw": Raw, "MPLS": MPLS, "bytes": bytes, "range": range,
+    "Redirect": ICMPv6ND_Redirect, "Raw": Raw, "MPLS": MPLS, "bytes": bytes, "range": range, "raw": raw,
 }  # fmt: skip
 TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
 NEXT_HOPS = {0: "02:aa:00:00:00:00", 7: "02:aa:00:00:00:07"}
@@ -92,7 +93,7 @@ def encrypt_row(counter: str, sa: int, expression: str, mtu: int = 0) -> str:
 def decrypt_row(
     counter: str, sa: int, sequence: int, next_header: int, tos: int, bypass: bool, expression: str, ecn: int | None
 ) -> str:
-    packet = eval(expression, NAMES | {"raw": raw})
+    packet = eval(expression, NAMES)
     packet = packet if isinstance(packet, bytes) else raw(packet)
     out = "-"
     if counter == "tx_frames":
@@ -106,12 +107,18 @@ def decrypt_row(
 def encrypt_table() -> str:
     return ENCRYPT_HEAD + "".join(
         encrypt_row(*case)
-        for case in (*encrypt_cases(), *encrypt_cases_v6(), *encrypt_cases_mtu(), *encrypt_cases_addresses())
+        for case in (
+            *encrypt_cases(),
+            *encrypt_cases_v6(),
+            *encrypt_cases_mtu(),
+            *encrypt_cases_addresses(),
+            *encrypt_cases_errors(),
+        )
     )
 
 
 def decrypt_table() -> str:
-    cases = (*decrypt_cases(), *decrypt_cases_v6(), *decrypt_cases_addresses())
+    cases = (*decrypt_cases(), *decrypt_cases_v6(), *decrypt_cases_addresses(), *decrypt_cases_errors())
     return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in cases)
 
 

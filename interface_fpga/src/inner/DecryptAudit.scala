@@ -15,7 +15,7 @@ import sallyport.iface.parse.PacketKey
 object DecryptAudit {
 
   /** Bits kept of a packet: its [[PacketKey]], with the IP version alone. */
-  val keyBits: Int = PacketKey.fields.map(_.width).sum
+  val keyBits: Int = PacketKey.bits
 
   /** Registers that show it, 32 bits each, from bit 0 on. */
   val words = Seq(

@@ -5,11 +5,11 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.{Action, RuleRow, SelectorRow}
 import sallyport.common.table.{TablePort, TernaryTable, TernaryTableParams}
-import sallyport.iface.parse.{HeaderFields, PacketKey}
+import sallyport.iface.parse.PacketKey
 
 /** A packet from black: decrypted, with its SA's selector row, or in clear. */
 class SelectedPacket extends Bundle {
-  val fields = new HeaderFields
+  val key = UInt(PacketKey.bits.W)
 
   /** It came in clear: it has no SA, and `row` means nothing. */
   val clear = Bool()
@@ -27,9 +27,15 @@ class SelectedPacket extends Bundle {
  * no rule. A packet in clear is allowed if the first rule that it matches is a BYPASS; without any
  * it is not.
  *
- * A pipeline without stalls: `allowed` belongs to the `packet` of `latency` cycles before. Rules
- * are looked up for packets that need them alone, at most every second cycle, so that software
- * always finds a cycle for its writes. While `ready` is low no rule matches.
+ * An ICMP error that is not allowed by itself is allowed if the return traffic of the packet in it
+ * is (RFC 4301 6.2): `returning` holds the key of that traffic a cycle before the error
+ * ([[sallyport.iface.parse.ReturnTraffic]]). No error in clear is allowed so.
+ *
+ * A pipeline without stalls: `allowed` belongs to the `packet` of `latency` cycles before. A packet
+ * comes at most every second cycle, and `row` and `clear` are there a cycle before it. Rules are
+ * looked up for packets that need them alone. No wire brings ICMP errors, which take two cycles,
+ * faster than every 2.25 cycles, so that software always finds a cycle for its writes. While
+ * `ready` is low no rule matches.
  *
  * `upset` comes with `allowed` and says that a rule that it depends on has a flipped bit.
  *
@@ -42,8 +48,9 @@ class InboundSelectors(rules: Int, ruleTable: TernaryTableParams => TernaryTable
 
   val io = IO(new Bundle {
     val packet = Flipped(Valid(new SelectedPacket))
+    val returning = Flipped(Valid(UInt(PacketKey.bits.W)))
 
-    /** Straight from the rules' memory or a register, behind a comparison of a group. */
+    /** Straight from the rules' memory and registers, behind a comparison of a group. */
     val allowed = Output(Bool())
     val upset = Output(Bool())
 
@@ -54,16 +61,18 @@ class InboundSelectors(rules: Int, ruleTable: TernaryTableParams => TernaryTable
   })
 
   private val packet = io.packet.bits
+  private val returns = io.returning.valid && !packet.clear
+  private val key = Mux(io.packet.valid, packet.key, io.returning.bits)
   private val one = Module(new SelectorMatch)
-  one.io.fields := packet.fields
+  one.io.key := key
   one.io.row := packet.row
 
   private val table = TernaryTable(rules, ruleTable)
   private val byRules = packet.clear || SelectorRow.byRules(packet.row).asBool
   table.io.table <> io.table
   table.io.clear := false.B
-  table.io.lookup.valid := io.packet.valid && byRules
-  table.io.lookup.bits := PacketKey(packet.fields)
+  table.io.lookup.valid := (io.packet.valid || returns) && byRules
+  table.io.lookup.bits := key
   io.ready := table.io.ready
 
   private def later[T <: Data](value: T, since: Int = 0): T = ShiftRegister(value, latency - since)
@@ -72,7 +81,12 @@ class InboundSelectors(rules: Int, ruleTable: TernaryTableParams => TernaryTable
   private val group = later(SelectorRow.group(packet.row))
   private val wanted = RuleRow.action(first.row) === Mux(clear, Action.bypass.U, Action.protect.U)
   private val byRule = first.hit && wanted && (clear || RuleRow.sa(first.row) === group)
-  io.allowed := Mux(later(byRules), byRule, later(one.io.matches, SelectorMatch.latency))
-  io.upset := later(byRules) && later(table.upset, table.latency)
+  private val allowed = Mux(later(byRules), byRule, later(one.io.matches, SelectorMatch.latency))
+  private val upset = later(byRules) && later(table.upset, table.latency)
+
+  // The answer of the cycle before is that of the return traffic.
+  private val returned = ShiftRegister(returns, latency, false.B, true.B)
+  io.allowed := allowed || RegNext(returned && allowed, false.B)
+  io.upset := upset || !allowed && RegNext(returned && upset, false.B)
   io.ruleRowUpset := table.rowUpset
 }

@@ -12,13 +12,12 @@ import sallyport.iface.parse.{HeaderFields, HeaderKind}
 import sallyport.iface.receive.{FrameJudge, FrameVerdict, LocalAddresses, ReceiveDrops}
 import sallyport.iface.tfc.TfcPadder
 
-/** The facts about one frame from the red network when both look-ups have answered. */
+/** The facts about one frame from the red network when the SPD has decided ([[SpdDecision]]). */
 class InnerFindings extends Bundle {
   val fields = new HeaderFields
-  val flow = new SpdAnswer
-  val rule = new SpdAnswer
+  val policy = new SpdAnswer
 
-  /** Flow or rule may be another than the tables held before a bit of them flipped. */
+  /** The decision depends on a row with a flipped bit. */
   val upset = Bool()
 }
 
@@ -55,13 +54,13 @@ class InnerDrops extends ReceiveDrops {
  *
  *  1. what [[FrameJudge]] drops or punts
  *  1. flipped bits in a row that the decision depends on: drop policyUpset
- *  1. the SPD decision, of flow and rule that with the lower priority number, the flow at equality:
- *     PUNT: punt; DISCARD or none at all: drop policy; BYPASS or PROTECT with a TTL or hop limit of
- *     0 or 1: punt, for the sender has to be told (RFC 1812 5.3.1); longer than the MTU that comes
- *     with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to be told (RFC 4301
- *     8.2.1), and so is IPv4 with options under BYPASS, for this chip cannot cut it (RFC 1812
- *     4.2.2.7); else to the link with TTL or hop limit one less (RFC 4301 5.1.2.1 note 2, RFC 1812
- *     5.3.1), cut if it is longer than that MTU, the decision says so and the header has no options
+ *  1. the SPD's decision: PUNT: punt; DISCARD or none at all: drop policy; BYPASS or PROTECT with a
+ *     TTL or hop limit of 0 or 1: punt, for the sender has to be told (RFC 1812 5.3.1); longer than
+ *     the MTU that comes with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to
+ *     be told (RFC 4301 8.2.1), and so is IPv4 with options under BYPASS, for this chip cannot cut
+ *     it (RFC 1812 4.2.2.7); else to the link with TTL or hop limit one less (RFC 4301 5.1.2.1 note
+ *     2, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision says so and the header
+ *     has no options
  *
  * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to
  * the link, with the TTL that it has and uncut. ESP stands behind the IPv4 header with its options,
@@ -112,12 +111,9 @@ class InnerClassifier extends Module {
   private val valid1 = RegNext(io.findings.valid, false.B)
   private val ttlExpired = ask(fields.ttlExpired)
   private val linkDown = ask(!io.linkUp)
-  private val flowWins = ask(in.flow.hit && (!in.rule.hit || in.flow.priority <= in.rule.priority))
-  private val decided = ask(in.flow.hit || in.rule.hit)
+  private val decided = ask(in.policy.hit)
   private val upset = ask(in.upset)
-  private def tooLong(answer: SpdAnswer): Bool = ask(answer.mtu =/= 0.U && fields.totalLength > answer.mtu)
-  private val flowTooLong = tooLong(in.flow)
-  private val ruleTooLong = tooLong(in.rule)
+  private val isTooLong = ask(in.policy.mtu =/= 0.U && fields.totalLength > in.policy.mtu)
   private val hasOptions = fields.headerBytes =/= Ipv4Header.bytes.U
   private val noOptions = ask(!hasOptions)
   // A bump in the wire leaves packets that are too long to the outer chip.
@@ -130,8 +126,7 @@ class InnerClassifier extends Module {
   )
   private val prefix1 = RegNext(prefix)
   private val frameBytes1 = RegNext(fields.totalLength + fields.l2Bytes)
-  private val flow1 = RegNext(in.flow)
-  private val rule1 = RegNext(in.rule)
+  private val policy1 = RegNext(in.policy)
   private val fields1 = RegNext(fields)
   private val checksum1 = RegNext(ChecksumUpdate.sum(fields.checksum))
 
@@ -140,19 +135,15 @@ class InnerClassifier extends Module {
     val dropUpset, dropPolicy, dropTransportHeader, puntPolicy, puntTtl, puntMtu, protect, bypass = Value
   }
   import Outcome._
-  private val action1 = Mux(flowWins, flow1.action, rule1.action)
-  private def decides(action: Int): Bool = decided && action1 === action.U
+  private def decides(action: Int): Bool = decided && policy1.action === action.U
   private val forwards = decides(Action.bypass) || decides(Action.protect)
   private val bump1 = RegNext(io.bump)
-  private val transport = decides(Action.protect) && Mux(flowWins, flow1.transport, rule1.transport)
+  private val transport = decides(Action.protect) && policy1.transport
   private val whole = transport || bump1 && !decides(Action.protect)
-  private val isTooLong = Mux(flowWins, flowTooLong, ruleTooLong)
-  private val mtu1 = Mux(flowWins, flow1.mtu, rule1.mtu)
-  private val cuts = isTooLong && Mux(flowWins, flow1.fragment, rule1.fragment) && noOptions && !whole &&
-    mtu1 >= FragmentCut.minMtuV4.U
-  private val units = RegNext(Mux(cuts, FragmentCut.units(mtu1, v6 = false.B), 0.U))
-  private val tfc =
-    RegNext(Mux(decides(Action.protect) && !transport, Mux(flowWins, flow1.tfc, rule1.tfc), 0.U))
+  private val cuts =
+    isTooLong && policy1.fragment && noOptions && !whole && policy1.mtu >= FragmentCut.minMtuV4.U
+  private val units = RegNext(Mux(cuts, FragmentCut.units(policy1.mtu, v6 = false.B), 0.U))
+  private val tfc = RegNext(Mux(decides(Action.protect) && !transport, policy1.tfc, 0.U))
   private val outcome = RegNext(
     MuxCase(
       dropPolicy,
@@ -173,7 +164,7 @@ class InnerClassifier extends Module {
   private val link = Wire(new LinkMeta)
   link := 0.U.asTypeOf(link)
   link.length := Mux(whole, frameBytes1, fields1.totalLength)
-  link.sa := Mux(flowWins, flow1.sa, rule1.sa)
+  link.sa := policy1.sa
   link.bypass := decides(Action.bypass)
   link.transport := whole
   link.df := fields1.dontFragment
@@ -208,7 +199,7 @@ class InnerClassifier extends Module {
   verdict.reason := Mux(frame.punts, frame.reason, reason)
   verdict.units := units
   verdict.tfc := Mux(frame.crosses, 0.U, tfc)
-  verdict.byDscp := RegNext(decides(Action.protect) && Mux(flowWins, flow1.byDscp, rule1.byDscp)) && !frame.crosses
+  verdict.byDscp := RegNext(decides(Action.protect) && policy1.byDscp) && !frame.crosses
   verdict.dscp := RegNext(fields1.tos(7, 2))
   verdict.strip := Mux(frame.crosses, 0.U, RegNext(Mux(whole, 0.U, fields1.l2Bytes)))
   verdict.rewrite := RegNext(rewrite)
@@ -217,7 +208,7 @@ class InnerClassifier extends Module {
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
   io.policy.valid := RegNext(valid2 && frame.passes && RegNext(decided && !upset), false.B)
-  io.policy.bits := ShiftRegister(Mux(flowWins, flow1.usage, rule1.usage), 2)
+  io.policy.bits := ShiftRegister(policy1.usage, 2)
   io.ipBytes := ShiftRegister(fields1.totalLength, 2)
 
   private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)

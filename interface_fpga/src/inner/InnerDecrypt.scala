@@ -117,7 +117,7 @@ class InnerDecrypt(
   private val launch = stage.io.launch
 
   // The IP packet, wherever it starts, as it was before ESP.
-  private val parser = Module(new HeaderParser(ethernet = false))
+  private val parser = Module(new HeaderParser(ethernet = false, errors = true))
   parser.io.skip := io.skip
   parser.io.in.valid := RegNext(launch.valid, false.B)
   parser.io.in.bits := RegNext(DecryptWindow(launch.bits))
@@ -189,12 +189,18 @@ class InnerDecrypt(
     false.B,
     true.B
   )
-  allowed.io.packet.bits.fields := DecryptWindow.seen(
-    parser.io.early.get,
-    ShiftRegister(meta1, readTime - selectorLatency)
+  allowed.io.packet.bits.key := PacketKey(
+    DecryptWindow.seen(parser.io.early.get.bits, ShiftRegister(meta1, readTime - selectorLatency))
   )
-  allowed.io.packet.bits.clear := ShiftRegister(meta1.bypass, readTime - selectorLatency)
-  allowed.io.packet.bits.row := ShiftRegister(row1, readTime - selectorLatency)
+  allowed.io.returning.bits := parser.io.returning.get.bits
+  allowed.io.returning.valid := parser.io.returning.get.valid &&
+    ShiftRegister(hit1, readTime - 1 - selectorLatency)
+
+  // The row stays for the two cycles in which an ICMP error and the packet in it meet it.
+  private val beforeRow = readTime - 2 - selectorLatency
+  private val loadsRow = ShiftRegister(selectors.io.result.valid, beforeRow, false.B, true.B)
+  allowed.io.packet.bits.clear := RegEnable(ShiftRegister(meta1.bypass, beforeRow), loadsRow)
+  allowed.io.packet.bits.row := RegEnable(ShiftRegister(row1, beforeRow), loadsRow)
 
   // All answers, as late as the last of them; cycles from `launch`.
   private val findingsTime = (readTime + allowed.latency) max (selectorLatency + AntiReplay.latency)
@@ -231,7 +237,7 @@ class InnerDecrypt(
   private val audit = DecryptAudit.of(
     inspector.io.drops,
     ShiftRegister(meta, InnerInspector.latency),
-    RingDelay(PacketKey(allowed.io.packet.bits.fields), keyTime)
+    RingDelay(allowed.io.packet.bits.key, keyTime)
   )
   findings.bits.nextHop := ShiftRegister(nextHop.io.found, rest - NextHopLookup.latency)
   private val unresolved = Wire(Valid(new HostAddress))

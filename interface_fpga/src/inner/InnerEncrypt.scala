@@ -10,7 +10,7 @@ import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, Pa
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
-import sallyport.iface.parse.PacketKey
+import sallyport.iface.parse.{HeaderParser, PacketKey}
 import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceivePath, ReceivePathEvents}
 import sallyport.iface.stream.PacketGate
 import sallyport.iface.tfc.{DummySource, TfcPadder}
@@ -101,7 +101,8 @@ class InnerEncrypt(
       config.chip.receiveBeats,
       config.chip.priorityBeats,
       config.chip.puntBeats,
-      config.chip.reassembly
+      config.chip.reassembly,
+      errors = true
     )
   )
   path.io.control := io.receive
@@ -113,21 +114,35 @@ class InnerEncrypt(
   io.cycles := path.io.cycles
   private val fields = path.io.fields.bits
 
-  // Both look-ups side by side; the faster one waits.
-  private val key = PacketKey(fields)
+  // Both look-ups side by side; the faster one waits. Packets start at most every second cycle, so
+  // the cycle before a packet's own look-ups is free for the packet in an ICMP error.
+  private val early = path.io.early.get
+  private val returning = path.io.returning.get
+  private val asks = early.valid || returning.valid
+  private val key = Mux(early.valid, PacketKey(early.bits), returning.bits)
   private val flows = CuckooTable(1 << config.flowBits, FlowRow, PacketKey.fields, FlowRow.valid, table = flowTable)
   flows.io.table <> io.flowTable
   flows.io.clear := false.B
-  flows.io.lookup.valid := path.io.fields.valid
+  flows.io.lookup.valid := asks
   flows.io.lookup.bits := key
 
   private val rules = TernaryTable(config.chip.rules, ruleTable)
   rules.io.table <> io.ruleTable
   rules.io.clear := false.B
-  rules.io.lookup.valid := path.io.fields.valid
+  rules.io.lookup.valid := asks
   rules.io.lookup.bits := key
 
   private val lookups = CuckooTable.latency max rules.latency
+  require(
+    HeaderParser.earlier(ethernet = true) == SpdDecision.latency,
+    "the SPD decides when all fields are known and both look-ups have answered"
+  )
+  private val decision = Module(new SpdDecision)
+  decision.io.in.flow := ShiftRegister(SpdAnswer(flows.io.result.bits), lookups - CuckooTable.latency)
+  decision.io.in.rule := ShiftRegister(SpdAnswer(rules.io.result.bits), lookups - rules.latency)
+  decision.io.in.upset := ShiftRegister(flows.upset, lookups - CuckooTable.latency) ||
+    ShiftRegister(rules.upset, lookups - rules.latency)
+  decision.io.error := ShiftRegister(returning.valid, 1 + lookups, false.B, true.B)
   private val classifier = Module(new InnerClassifier)
   classifier.io.bump := io.receive.bump
   classifier.io.macFilter := io.receive.macFilter
@@ -136,10 +151,8 @@ class InnerEncrypt(
   classifier.io.linkUp := io.linkUp
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
-  classifier.io.findings.bits.flow := ShiftRegister(SpdAnswer(flows.io.result.bits), lookups - CuckooTable.latency)
-  classifier.io.findings.bits.upset := ShiftRegister(flows.upset, lookups - CuckooTable.latency) ||
-    ShiftRegister(rules.upset, lookups - rules.latency)
-  classifier.io.findings.bits.rule := ShiftRegister(SpdAnswer(rules.io.result.bits), lookups - rules.latency)
+  classifier.io.findings.bits.policy := decision.io.out
+  classifier.io.findings.bits.upset := decision.io.upset
   private val chosen = Module(new SaByDscp)
   chosen.io.in := classifier.io.verdict
   chosen.io.table <> io.dscpSaTable

@@ -4,25 +4,25 @@ package sallyport.iface.inner
 import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.SelectorRow
-import sallyport.iface.parse.{HeaderFields, PacketKey}
+import sallyport.iface.parse.PacketKey
 
 /**
- * Compares a packet with the one selector set of its SA (RFC 4301 5.2 step 4): its addresses with
- * two prefixes, its ports, or of ICMP type and code, with two ranges, all else where (packet &
- * mask) = (value & mask).
+ * Compares a packet's [[PacketKey]] with the one selector set of its SA (RFC 4301 5.2 step 4): its
+ * addresses with two prefixes, its ports, or of ICMP type and code, with two ranges, all else where
+ * (packet & mask) = (value & mask).
  *
  * A packet without ports to read, such as a later fragment, has a value of its own in `upper` (RFC
  * 4301 4.4.1.1: OPAQUE). A pipeline without stalls; latency [[SelectorMatch.latency]] cycles.
  */
 class SelectorMatch extends Module {
   val io = IO(new Bundle {
-    val fields = Input(new HeaderFields)
+    val key = Input(UInt(PacketKey.bits.W))
     val row = Input(UInt(SelectorRow.bits.W))
     val matches = Output(Bool())
   })
 
   private val row = io.row
-  private val key = PacketKey(io.fields)
+  private val key = io.key
 
   // Stage 1: which bits count, which differ, and which numbers are out of their ranges.
   private val masks = Cat(

@@ -24,8 +24,9 @@ import sallyport.iface.headers.{EthernetHeader, GroupAddress, IpHeader, Ipv4Head
  *
  * @param ethernet  the packet starts with an Ethernet header; else with its IP header
  * @param fragments give the [[FragmentFields]] as well
+ * @param errors    give `early` and `returning` as well
  */
-class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module {
+class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolean = false) extends Module {
   import HeaderParser._
   import PacketStream.lengthBits
 
@@ -36,8 +37,14 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
     val in = Flipped(Valid(new HeaderWindow(windowBytes(ethernet))))
     val out = Valid(new HeaderFields)
 
-    /** `out` a cycle ahead, without `checksumBad`. */
-    val early = Option.when(!ethernet)(Output(new HeaderFields))
+    /**
+     * `out` as far as selectors look at it, [[HeaderParser.earlier]] cycles ahead: without
+     * `checksumBad` and `udpEncap`, and with the first 4 bytes of the payload as SPI.
+     */
+    val early = Option.when(errors)(Valid(new HeaderFields))
+
+    /** Of an ICMP error, a cycle ahead of `early` ([[ReturnTraffic]]). */
+    val returning = Option.when(errors)(Valid(UInt(PacketKey.bits.W)))
 
     /** Belongs to `out`. */
     val fragment = Option.when(fragments)(Output(new FragmentFields))
@@ -168,10 +175,20 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false) extends Module
 
   // Meanwhile the checksum, and of a frame UDP to port 4500 and the SPI behind its header.
   private val rest = fieldsTime(ethernet) - readTime
-  private val read = ShiftRegister(fields, rest)
+  private val read1 = RegNext(fields)
+  private val read = ShiftRegister(read1, rest - 1)
   private val complete = WireDefault(read)
   require(ethernet || rest == 1, "the fields of a packet without Ethernet wait a cycle for its checksum")
-  io.early.foreach(_ := read)
+  private def validAt(time: Int): Bool = valids(time + latency(ethernet) - fieldsTime(ethernet) - 2)
+  for (early <- io.early) {
+    early.valid := validAt(readTime + 1)
+    early.bits := read1
+  }
+  for (returning <- io.returning) {
+    val key = ReturnTraffic(packet, readTime)
+    returning.valid := key.valid && validAt(readTime)
+    returning.bits := key.bits
+  }
   complete.checksumBad := ShiftRegister(
     checksum.io.bad,
     fieldsTime(ethernet) - Ipv4ChecksumCheck.latency
@@ -212,6 +229,9 @@ object HeaderParser {
 
   /** Cycles from a packet to its fields. */
   def latency(ethernet: Boolean): Int = (if (ethernet) EthernetParser.latency else 0) + fieldsTime(ethernet) + 1
+
+  /** Cycles from the fields that selectors look at to all of them. */
+  def earlier(ethernet: Boolean): Int = fieldsTime(ethernet) - readTime
 
   /** TCP, UDP, SCTP: source and destination port are the first 4 bytes of each. */
   val portProtocols: Seq[Int] = Seq(6, UdpHeader.protocol, 132)

@@ -22,6 +22,8 @@ object PacketKey {
     FlowRow.upper
   )
 
+  val bits: Int = fields.map(_.width).sum
+
   /**
    * The key of a packet. Without ports their fields are 0, or hold a message's type and code;
    * `upper` says which. The lowest bit of the version says that the destination is a group, so that

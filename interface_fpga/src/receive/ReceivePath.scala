@@ -7,7 +7,7 @@ import sallyport.common.link.LinkMeta
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream}
 import sallyport.iface.cpu.{PuntEvents, PuntQueue}
 import sallyport.iface.mac.{MacReceive, MacReceiveEvents}
-import sallyport.iface.parse.{HeaderFields, HeaderParser}
+import sallyport.iface.parse.{HeaderFields, HeaderParser, PacketKey}
 import sallyport.iface.reassembly.{ReassemblyConfig, ReassemblyEvents}
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 
@@ -38,7 +38,8 @@ class ReceivePathEvents extends Bundle {
  * What [[MacReceive]] lets pass is parsed: at once, or, if it may be a fragment, once
  * [[FragmentDetour]] has a whole packet, which other frames may overtake; `fields` starts the
  * chip's own look-ups, which cannot stall and answer each with one `verdict`, in order, after any
- * latency ([[LookupStage]]). Frames for the link leave at `out` with their Ethernet header, punted
+ * latency ([[LookupStage]]); `early` and `returning` start those of selectors
+ * ([[HeaderParser]]). Frames for the link leave at `out` with their Ethernet header, punted
  * ones at `punt`, the others nowhere: the look-up that drops one counts it. A dead management CPU
  * costs punted frames alone ([[PuntQueue]]); a stalled `out` fills the receive queues, whose
  * overflows are events. High frames pass the others there, and nowhere else.
@@ -52,6 +53,7 @@ class ReceivePathEvents extends Bundle {
  * @param priorityBeats the same of high frames
  * @param puntBeats    queue to the management CPU in 64-byte beats
  * @param reassembly   room for fragments
+ * @param errors       show `early` and `returning`
  */
 class ReceivePath[V <: FrameVerdict](
     verdictType: V,
@@ -60,7 +62,8 @@ class ReceivePath[V <: FrameVerdict](
     receiveBeats: Int,
     priorityBeats: Int,
     puntBeats: Int,
-    reassembly: ReassemblyConfig
+    reassembly: ReassemblyConfig,
+    errors: Boolean = false
 ) extends Module {
   val io = IO(new Bundle {
     val control = Input(new ReceiveControl(puntGroups.length))
@@ -69,6 +72,8 @@ class ReceivePath[V <: FrameVerdict](
     val own = Flipped(Valid(new LocalAddresses))
     val mac = Flipped(Valid(new MacBeat))
     val fields = Valid(new HeaderFields)
+    val early = Option.when(errors)(Valid(new HeaderFields))
+    val returning = Option.when(errors)(Valid(UInt(PacketKey.bits.W)))
     val verdict = Flipped(Valid(verdictType))
     val out = PacketStream(verdictType)
     val punt = PacketStream(new NoMeta)
@@ -99,12 +104,14 @@ class ReceivePath[V <: FrameVerdict](
   stage.io.in <> whole.io.out
   stage.io.hold := false.B
 
-  private val parser = Module(new HeaderParser(ethernet = true))
+  private val parser = Module(new HeaderParser(ethernet = true, errors = errors))
   parser.io.skip := io.control.skip
   parser.io.in.valid := stage.io.launch.valid
   parser.io.in.bits.bytes := stage.io.launch.bits.bytes
   parser.io.in.bits.length := stage.io.launch.bits.meta.length
   io.fields := parser.io.out
+  io.early.zip(parser.io.early).foreach { case (to, from) => to := from }
+  io.returning.zip(parser.io.returning).foreach { case (to, from) => to := from }
   io.fields.bits.notice := ShiftRegister(stage.io.launch.bits.meta.notice, HeaderParser.latency(ethernet = true))
   stage.io.result := io.verdict
 

@@ -2,10 +2,9 @@
 package sallyport.iface.inner
 
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.registers.map.{Action, SelectorRow}
+import sallyport.common.registers.map.{Action, FlowRow, SelectorRow}
 import sallyport.common.simulation.{CompiledOnce, LongForm}
 import sallyport.common.table.TernaryTable
-import sallyport.iface.parse.EtherClass
 
 import scala.util.Random
 
@@ -60,31 +59,47 @@ class InboundSelectorsSpec extends AnyFunSuite with CompiledOnce {
         val latency = TernaryTable.latency(rules) max SelectorMatch.latency
         val expected = scala.collection.mutable.Queue.fill[Option[Boolean]](latency)(None)
         var seen = Map.empty[(String, Boolean), Int].withDefaultValue(0)
-        for (n <- 0 until 15000) {
-          val arrives = n % 2 == 0 && random.nextInt(4) != 0
-          packet.valid.poke(arrives)
-          val (to, by, byRules, group, clear) =
-            (random.nextInt(256), protocols(random.nextInt(3)), random.nextBoolean(), random.nextInt(3), n % 3 == 0)
+        def key(to: Int, by: Int): BigInt = FlowRow.dstAddr.put(InnerSetup.address(s"10.0.0.$to")) |
+          FlowRow.protocol.put(by) | FlowRow.version.put(4)
+        def some(): (Int, Int) = (random.nextInt(256), protocols(random.nextInt(3)))
+        def check(): Unit =
+          expected.dequeue().foreach(want => assert(dut.io.allowed.peek().litToBoolean == want))
+        for (n <- 0 until 7500) {
+          val arrives = random.nextInt(4) != 0
+          val isError = random.nextBoolean()
+          val (sent, back) = (some(), some())
+          val (byRules, group, clear) = (random.nextBoolean(), random.nextInt(3), n % 3 == 0)
           val own = set(random)
-          packet.bits.fields.etherClass.poke(EtherClass.ipv4)
-          packet.bits.fields.destination.poke(InnerSetup.address(s"10.0.0.$to"))
-          packet.bits.fields.protocol.poke(by)
           packet.bits.clear.poke(clear)
           packet.bits.row.poke(
             own.row | SelectorRow.byRules.put(if (byRules) 1 else 0) | SelectorRow.group.put(group)
           )
-          val first = table.find(_._1.has(to, by)).get
-          val (kind, allowed) =
-            if (clear) ("clear", first._2 == Action.bypass)
-            else if (byRules) ("by rules", first._2 == Action.protect && first._3 == group)
-            else ("one set", own.has(to, by))
+          def allows(packet: (Int, Int)): Boolean = {
+            val first = table.find(_._1.has(packet._1, packet._2)).get
+            if (clear) first._2 == Action.bypass
+            else if (byRules) first._2 == Action.protect && first._3 == group
+            else own.has(packet._1, packet._2)
+          }
+          val kind = if (clear) "clear" else if (byRules) "by rules" else "one set"
+          val allowed = allows(sent) || !clear && isError && allows(back)
+          if (arrives) seen += (s"$kind, error: $isError", allowed) -> (seen((s"$kind, error: $isError", allowed)) + 1)
+
+          // The return traffic of the packet in an error, and then the error or packet itself.
+          packet.valid.poke(false)
+          dut.io.returning.valid.poke(arrives && isError)
+          dut.io.returning.bits.poke(key(back._1, back._2))
+          expected.enqueue(None)
+          check()
+          dut.clock.step()
+          packet.valid.poke(arrives)
+          packet.bits.key.poke(key(sent._1, sent._2))
+          dut.io.returning.valid.poke(false)
           expected.enqueue(Option.when(arrives)(allowed))
-          expected.dequeue().foreach(want => assert(dut.io.allowed.peek().litToBoolean == want, s"cycle $n"))
-          if (arrives) seen += (kind, allowed) -> (seen((kind, allowed)) + 1)
+          check()
           dut.clock.step()
         }
         info(s"kind and allowed: $seen")
-        assert(seen.size == 6 && seen.values.forall(_ > 100), "the test needs both answers of each kind")
+        assert(seen.size == 12 && seen.values.forall(_ > 80), "the test needs both answers of each kind")
       }
     }
 }

@@ -332,11 +332,34 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
         )
         assert(!grown.contains("drop_rx_overflow") && cycles <= 2.001)
       }
+      // An ICMP error has two look-ups. A frame of 74 B is the shortest error, and has two beats.
+      val error = encrypts.find(_.expected.exists(packet => packet.sa == 704 && packet.bytes.length == 56)).get
+      val beforeErrors = bench.counters()
+      bench.linkStarts.clear()
+      for (_ <- 0 until count) bench.receive(error.frame)
+      bench.idle(200)
+      val grown = bench.balanced(beforeErrors)
+      assert(grown("tx_protect") == count && pace(bench.linkStarts.toSeq, count) <= 2.001)
       val discarded = encrypts.find(r => r.counter == "drop_policy" && r.frame.length == 60).get
       val before = bench.counters()
       for (_ <- 0 until count) bench.receive(discarded.frame, gap = 1)
       bench.idle(200)
       assert(bench.balanced(before) - "rx_bytes" == Map("rx_frames" -> count, "drop_policy" -> count))
+
+      // ICMP errors that are allowed by the packet in them, by an SA's one set and by rules.
+      for ((sa, destination) <- Seq(8 -> "0a000001", 1 -> "0a000105")) {
+        val row = decrypts.find(r =>
+          r.counter == "tx_frames" && r.packet.sa == sa && r.packet.bytes.length == 56 && r.packet.bytes(9) == 1 &&
+            r.packet.bytes.slice(16, 20) == bytes(destination)
+        ).get
+        assert(bench.bus.writeRow(InnerTables.selector, sa, InnerSetup.selectors(sa)))
+        val before = bench.counters()
+        bench.frameStarts.clear()
+        for (n <- 1 to count) bench.fromLink(LinkPacket(row.packet.bytes, sa, sequence = n))
+        bench.idle(200)
+        assert(bench.balanced(before) - "tx_bytes" == Map("link_rx_packets" -> count, "tx_frames" -> count))
+        assert(pace(bench.frameStarts.toSeq, count) <= 2.001)
+      }
 
       // Decrypt: one SA alone, then all in turn; IP packets of 46 B.
       for (sas <- Seq(Seq(7), Seq(5, 6, 7)); length <- Seq(46, 50, 51)) {
