@@ -111,8 +111,8 @@ func (r Route) line() string {
 func (p *Policy) line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s dir %s action %s priority %d", p.Selector, p.Dir, p.Action, p.Priority)
-	if p.FragmentFirst {
-		b.WriteString(" flag fragment-first")
+	if flags := flagsOfPolicy(p); len(flags) > 0 {
+		fmt.Fprintf(&b, " flag %s", strings.Join(flags, " "))
 	}
 	if p.Name != "" {
 		fmt.Fprintf(&b, " name %s", p.Name)

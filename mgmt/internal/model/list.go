@@ -119,8 +119,8 @@ func (m *Model) DescribePolicy(p *Policy, meter Meter) (string, error) {
 		fmt.Fprintf(&b, "action %s ", p.Action)
 	}
 	fmt.Fprintf(&b, "index %d priority %d ", p.Index, p.Priority)
-	if p.FragmentFirst {
-		b.WriteString("flag fragment-first ")
+	if flags := flagsOfPolicy(p); len(flags) > 0 {
+		fmt.Fprintf(&b, "flag %s ", strings.Join(flags, " "))
 	}
 	if p.Name != "" {
 		fmt.Fprintf(&b, "name %s ", p.Name)

@@ -71,7 +71,12 @@ type flag struct {
 // flagsOf are an SA's flags by iproute2's names.
 func flagsOf(sa *SA) []string {
 	f := sa.Flags
-	return names(flag{f.NoECN, "noecn"}, flag{f.NoPMTUDisc, "nopmtudisc"}, flag{f.AFUnspec, "af-unspec"}, flag{f.Align4, "align4"}, flag{f.ESN, "esn"})
+	return names(flag{f.NoECN, "noecn"}, flag{f.NoPMTUDisc, "nopmtudisc"}, flag{f.ICMP, "icmp"}, flag{f.AFUnspec, "af-unspec"}, flag{f.Align4, "align4"}, flag{f.ESN, "esn"})
+}
+
+// flagsOfPolicy are a policy's flags.
+func flagsOfPolicy(p *Policy) []string {
+	return names(flag{p.ICMP, "icmp"}, flag{p.FragmentFirst, "fragment-first"})
 }
 
 // extraFlagsOf are those that iproute2 calls extra.

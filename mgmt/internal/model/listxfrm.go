@@ -157,7 +157,7 @@ type templateJSON struct {
 func (m *Model) policyObject(p *Policy, l Listing) (any, error) {
 	o := &policyJSON{
 		Name: p.Name, Sel: selectorObject(p.Selector), Dir: p.Dir, Action: cmp.Or(p.Action, xfrm.ActionAllow), Index: p.Index, Priority: p.Priority,
-		Flags: names(flag{p.FragmentFirst, "fragment-first"}),
+		Flags: flagsOfPolicy(p),
 	}
 	if t := p.Template; t != nil {
 		o.Tmpl = &templateJSON{xfrm.AddrText(t.Src), xfrm.AddrText(t.Dst), t.Proto, t.SPI, t.ReqID, t.Mode}

@@ -14,7 +14,7 @@ func (p *parser) flags(f *Flags) error {
 		set  *bool
 	}{
 		{"noecn", &f.NoECN}, {"decap-dscp", &f.decapDSCP}, {"nopmtudisc", &f.NoPMTUDisc}, {"wildrecv", &f.wildRecv},
-		{"icmp", &f.icmp}, {"af-unspec", &f.AFUnspec}, {"align4", &f.Align4}, {"esn", &f.ESN},
+		{"icmp", &f.ICMP}, {"af-unspec", &f.AFUnspec}, {"align4", &f.Align4}, {"esn", &f.ESN},
 	}
 	if text := p.peek(); len(text) > 2 && text[:2] == "0x" {
 		n, err := p.number("the flags", 8)
@@ -47,8 +47,6 @@ func (p *parser) flags(f *Flags) error {
 		return first.errorf("flag decap-dscp is not supported: the decrypted packet keeps its own DSCP")
 	case f.wildRecv:
 		return first.errorf("flag wildrecv is not supported: the SAD looks at the destination")
-	case f.icmp:
-		return first.errorf("flag icmp is not supported: decrypted ICMP errors are held to the SA's selectors")
 	}
 	return nil
 }

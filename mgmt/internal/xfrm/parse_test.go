@@ -376,6 +376,8 @@ func TestRefusals(t *testing.T) {
 		{"xfrm policy add src 10.0.0.1 dst 10.0.0.2 dir in tmpl src 10.0.0.2 dst 10.0.0.1 proto esp mode transport", "the tmpl's src 10.0.0.2 is not in the policy's src 10.0.0.1/32"},
 		{"xfrm policy add src ::/0 dir out tmpl src 10.0.0.2 proto esp mode transport", "the tmpl's src 10.0.0.2 is not in the policy's src ::/0"},
 		{"xfrm policy add src 10.0.0.1 dst 10.0.0.2 dir out flag fragment-first tmpl proto esp mode transport", "fragment-first is not supported in transport mode"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out flag localok", "localok concerns a host's own sockets"},
+		{"xfrm policy add dst 10.0.0.0/8 dir out flag icmp flag never", "flag must be icmp or fragment-first, not \"never\""},
 		{"xfrm policy add src 10.0.0.1 dst 10.0.0.2 dir out tmpl mode transport", "a tmpl needs its protocol"},
 		{"xfrm policy add dst 10.0.0.0/8 dir out tmpl proto esp mode tunnel", "both endpoints"},
 		{"xfrm policy add dst ::/0 dir out tmpl src 2001:db8::1 dst 192.0.2.2 proto esp mode tunnel", "one IP version"},

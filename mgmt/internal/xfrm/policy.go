@@ -84,20 +84,30 @@ func (p *parser) action() (Action, error) {
 	return "", word.errorf("action must be allow, block, reject or punt, not %s", word.quoted())
 }
 
-// policyFlag reads `flag fragment-first`, which is this box's own.
-func (p *parser) policyFlag(pol *Policy) error {
+// policyFlags reads `flag` with `icmp` and `fragment-first`, which is this box's own.
+func (p *parser) policyFlags(pol *Policy) error {
 	word, err := p.take("the flag")
 	if err != nil {
 		return err
 	}
-	switch string(word.Text) {
-	case "fragment-first":
-		pol.FragmentFirst = true
-		return nil
-	case "localok", "icmp":
-		return word.refuse("localok and icmp concern a host's own sockets")
+	p.next--
+	for count := 0; p.more(); count++ {
+		switch p.peek() {
+		case "fragment-first":
+			pol.FragmentFirst = true
+		case "icmp":
+			pol.ICMP = true
+		case "localok":
+			return p.words[p.next].refuse("localok concerns a host's own sockets")
+		default:
+			if count == 0 {
+				return word.errorf("flag must be icmp or fragment-first, not %s", word.quoted())
+			}
+			return nil
+		}
+		p.skip()
 	}
-	return word.errorf("flag must be fragment-first, not %s", word.quoted())
+	return nil
 }
 
 // policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt` and `reject`, `flag
@@ -136,7 +146,7 @@ func (p *parser) policyAdd(update bool) (Command, error) {
 			pol.Priority, err = p.number32("the priority")
 		case text == "flag":
 			p.skip()
-			err = p.policyFlag(&pol)
+			err = p.policyFlags(&pol)
 		case text == "limit":
 			p.skip()
 			err = p.policyLimit()

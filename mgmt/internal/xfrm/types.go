@@ -70,14 +70,15 @@ func (a *Algorithm) Given() bool { return a.Name != "" }
 
 // Flags of a state that this box honours.
 type Flags struct {
-	ESN            bool `json:"esn,omitempty"`
-	NoECN          bool `json:"noecn,omitempty"`
-	NoPMTUDisc     bool `json:"nopmtudisc,omitempty"`
-	AFUnspec       bool `json:"af_unspec,omitempty"`
-	Align4         bool `json:"align4,omitempty"`
-	DontEncapDSCP  bool `json:"dont_encap_dscp,omitempty"`
-	decapDSCP      bool
-	wildRecv, icmp bool
+	ESN           bool `json:"esn,omitempty"`
+	NoECN         bool `json:"noecn,omitempty"`
+	NoPMTUDisc    bool `json:"nopmtudisc,omitempty"`
+	AFUnspec      bool `json:"af_unspec,omitempty"`
+	Align4        bool `json:"align4,omitempty"`
+	DontEncapDSCP bool `json:"dont_encap_dscp,omitempty"`
+	// ICMP changes nothing: every SA takes ICMP errors about its own traffic (RFC 4301 6.2).
+	ICMP                bool `json:"icmp,omitempty"`
+	decapDSCP, wildRecv bool
 }
 
 // State is an SA as written.
@@ -173,6 +174,8 @@ type Policy struct {
 	// FragmentFirst: IPv4 packets that are too long for the SA, and may be cut, are cut before they
 	// are encrypted, not behind.
 	FragmentFirst bool `json:"fragment_first,omitempty"`
+	// ICMP changes nothing, as that of a state.
+	ICMP bool `json:"icmp,omitempty"`
 }
 
 // MAC is an Ethernet address.
