@@ -32,4 +32,14 @@ object PuntGroups {
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(
     ofReason.map { case (reason, group) => reason.U -> group.U(bits.W) }
   )
+
+  /** The place of a reason's group among `groups`; that of `other` for a reason of none of them. */
+  def place(reason: UInt, groups: Seq[Int]): UInt = {
+    val placeBits = log2Ceil(groups.length max 2)
+    MuxLookup(reason, groups.indexOf(PuntGroup.other).U(placeBits.W))(
+      ofReason.collect {
+        case (reason, group) if groups.contains(group) => reason.U -> groups.indexOf(group).U(placeBits.W)
+      }
+    )
+  }
 }

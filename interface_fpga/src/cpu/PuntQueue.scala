@@ -74,13 +74,15 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
   private val before1 = RegInit(0.U((PacketStream.lengthBits - log2Ceil(PacketStream.dataBytes)).W))
   when(valid1)(before1 := Mux(beat1.last, 0.U, before1 + 1.U))
 
-  private val end1 = valid1 && beat1.last
-  private val ofGroup1 = VecInit(groups.map(_.U === group1))
+  private val end1 = RegNext(io.in.valid && io.in.bits.last, false.B)
   private val policers = Module(new TokenBuckets(groups.length))
   policers.io.limits := io.limits
   policers.io.request.valid := end1
-  policers.io.request.bits := OHToUInt(ofGroup1)
-  assert(!end1 || ofGroup1.asUInt.orR, "a punted frame is of a trap group that this port does not have")
+  policers.io.request.bits := RegNext(PuntGroups.place(io.in.bits.meta.reason, groups))
+  assert(
+    !end1 || VecInit(groups.map(_.U === group1)).asUInt.orR,
+    "a punted frame is of a trap group that this port does not have"
+  )
 
   // Stage 2: its answer is there, and a refused frame is broken for the FIFO.
   private val fifo = Module(new FrameFifo(new PuntRecord, FrameFifoParams(beats, WhenFull.Drop)))
