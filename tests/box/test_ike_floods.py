@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IKE of peers and of initiators that have the box's answer, beside a flood of junk to its ports."""
+"""Messages of peers, and of initiators that have the box's answer, beside a flood of junk to the
+ports of IKE."""
 
 from __future__ import annotations
 
@@ -60,8 +61,8 @@ def test_junk_hides_no_ike_of_a_peer(tmp_path: Path, port: int) -> None:
 
 @pytest.mark.parametrize("port", [500, 4500])
 def test_junk_hides_no_initiator_with_an_answer(tmp_path: Path, port: int) -> None:
-    """From addresses that are no peer's: with a responder's SPI, and with a cookie. What is cut
-    short, or has neither, is as the junk."""
+    """From addresses that are no peer's: with a responder's SPI, and with a cookie. Those that are
+    cut short, or have neither, are as the junk."""
     strangers = ("198.51.100.7", "2001:db8:ce::7")
     spi, first = b"initiate", bytes(8)
     answered = [
