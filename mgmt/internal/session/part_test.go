@@ -225,7 +225,7 @@ func differing(r *rig, image *compile.Image) string {
 	for _, table := range []struct {
 		c transport.Chip
 		t regs.Table
-	}{{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad}, {transport.Inner, regs.InnerTableSelector}, {transport.Outer, regs.OuterTableTunnel}} {
+	}{{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad}, {transport.Inner, regs.InnerTableSelector}, {transport.Outer, regs.OuterTableTunnel}, {transport.Outer, regs.OuterTablePeer}} {
 		chip, known := r.Fake.Table(table.c, table.t), *image.Rows()[table.t.Name]
 		if len(chip) != len(known) {
 			fmt.Fprintf(&out, "%s has %d rows, known are %d\n", table.t.Name, len(chip), len(known))

@@ -126,6 +126,7 @@ var AllTables = []struct {
 	{transport.Inner, regs.InnerTableNextHop}, {transport.Inner, regs.InnerTableDummy}, {transport.Crypto, regs.CryptoTableOutboundKey}, {transport.Crypto, regs.CryptoTableInboundKey},
 	{transport.Outer, regs.OuterTableSad}, {transport.Outer, regs.OuterTableRule}, {transport.Outer, regs.OuterTableTunnel},
 	{transport.Outer, regs.OuterTableNextHop}, {transport.Outer, regs.OuterTableDscpMap}, {transport.Inner, regs.InnerTableDscpSa},
+	{transport.Inner, regs.InnerTableHost}, {transport.Outer, regs.OuterTablePeer},
 }
 
 func (r *Rig) Snapshot() string {
