@@ -153,7 +153,7 @@ def test_control_reaches_the_cpu_of_an_overloaded_box(tmp_path: Path) -> None:
         ]
         sim.command("trial", warmup_us=WARMUP_US, measure_us=MEASURE_US, seed=1, streams=[flood, *trickle])
         counters = sim.counters(0)
-    for chip, expected in (("inner", ("arp", "nd")), ("outer", ("arp", "nd", "ike"))):
+    for chip, expected in (("inner", ("arp", "nd")), ("outer", ("arp", "nd", "ike_init"))):
         punted = {name: count for name, count in counters[chip].items() if name.startswith("punt_") and count}
         assert punted == {f"punt_{reason}": 60 // len(expected) for reason in expected}
         assert counters[chip]["rx_priority"] == 60
