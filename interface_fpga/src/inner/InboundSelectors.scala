@@ -81,12 +81,12 @@ class InboundSelectors(rules: Int, ruleTable: TernaryTableParams => TernaryTable
   private val group = later(SelectorRow.group(packet.row))
   private val wanted = RuleRow.action(first.row) === Mux(clear, Action.bypass.U, Action.protect.U)
   private val byRule = first.hit && wanted && (clear || RuleRow.sa(first.row) === group)
-  private val allowed = Mux(later(byRules), byRule, later(one.io.matches, SelectorMatch.latency))
+  private val fits = Mux(later(byRules), byRule, later(one.io.matches, SelectorMatch.latency))
   private val upset = later(byRules) && later(table.upset, table.latency)
 
   // The answer of the cycle before is that of the return traffic.
   private val returned = ShiftRegister(returns, latency, false.B, true.B)
-  io.allowed := allowed || RegNext(returned && allowed, false.B)
-  io.upset := upset || !allowed && RegNext(returned && upset, false.B)
+  io.allowed := fits || RegNext(returned && fits, false.B)
+  io.upset := upset || !fits && RegNext(returned && upset, false.B)
   io.ruleRowUpset := table.rowUpset
 }
