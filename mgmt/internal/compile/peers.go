@@ -3,6 +3,7 @@
 package compile
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -10,16 +11,12 @@ import (
 )
 
 // PeerKey gives the lookup key of a row of peers.
-func PeerKey(r Row) string { return r.low(16) + string([]byte{byte(regs.PeerRow.Version.Get(r))}) }
+func PeerKey(r Row) string { return addressKey(r, regs.PeerRow.Version) }
 
 // peerRow is an address that IKE of peers comes from.
 func peerRow(peer netip.Addr) Row {
 	f, row := regs.PeerRow, newRow(regs.PeerRow.Bits)
-	f.Addr.PutBytes(row, addrBytes(peer))
-	f.Version.Put(row, 4)
-	if peer.Is6() {
-		f.Version.Put(row, 6)
-	}
+	putAddress(row, f.Addr, f.Version, peer)
 	f.Valid.Put(row, 1)
 	return row
 }
@@ -36,8 +33,8 @@ func (c *compiler) peers() error {
 	return nil
 }
 
-// partPeers gives those of new SAs and policies a row, and lets go of those that no SA and no
-// policy has any more.
+// partPeers gives those of new SAs and policies a row, lets go of those that no SA and no policy
+// has any more, and gives the rows of these to peers that had found no room.
 func (c *compiler) partPeers() error {
 	var came, left []netip.Addr
 	for _, sa := range c.m.Changes.Added() {
@@ -52,15 +49,59 @@ func (c *compiler) partPeers() error {
 	for _, p := range c.m.Changes.RemovedPolicies() {
 		left = append(left, p.FarEnd())
 	}
-	for _, addr := range each(came) {
+	came, left = each(came), each(left)
+	for _, addr := range came {
 		c.peer(addr)
 	}
-	for _, addr := range each(left) {
+	for _, addr := range left {
 		if !c.m.IsPeer(addr) {
 			c.out.Part.Peers = append(c.out.Part.Peers, PeerKey(peerRow(addr)))
 		}
 	}
+	c.waiting(len(c.out.Part.Peers), came)
 	return nil
+}
+
+// waiting gives peers that have found no room, as many as rows become free.
+func (c *compiler) waiting(free int, came []netip.Addr) {
+	if free == 0 {
+		return
+	}
+	taken := map[string]bool{}
+	for _, addr := range came {
+		taken[PeerKey(peerRow(addr))] = true
+	}
+	for _, key := range c.out.Part.Peers {
+		taken[key] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.standing.roomless)) {
+		if free > 0 && !taken[key] {
+			c.out.Peers = append(c.out.Peers, c.standing.roomless[key])
+			free--
+		}
+	}
+}
+
+// RoomlessAfter are the peers without a row, by their keys, behind a part of a change whose own
+// ones without are `roomless`.
+func (s *Standing) RoomlessAfter(t *Target, roomless []Placed) map[string]Placed {
+	out := maps.Clone(s.roomless)
+	for _, key := range t.Part.Peers {
+		delete(out, key)
+	}
+	for _, peer := range t.Peers {
+		delete(out, PeerKey(peer.Row))
+	}
+	maps.Copy(out, byPeerKey(roomless))
+	return out
+}
+
+func byPeerKey(peers []Placed) map[string]Placed {
+	out := map[string]Placed{}
+	for _, peer := range peers {
+		out[PeerKey(peer.Row)] = peer
+	}
+	return out
 }
 
 // each gives the valid ones of some addresses, each once.

@@ -40,7 +40,21 @@ func SadKey(r Row) string {
 }
 
 // HostKey gives that of a row of hosts.
-func HostKey(r Row) string { return r.low(16) + string([]byte{byte(regs.HostRow.Version.Get(r))}) }
+func HostKey(r Row) string { return addressKey(r, regs.HostRow.Version) }
+
+// addressKey is that of rows that begin with an address, and have its version behind it.
+func addressKey(r Row, version regs.Field) string {
+	return r.low(16) + string([]byte{byte(version.Get(r))})
+}
+
+// putAddress writes an address and its IP version.
+func putAddress(row Row, addr, version regs.Field, ip netip.Addr) {
+	addr.PutBytes(row, addrBytes(ip))
+	version.Put(row, 4)
+	if ip.Is6() {
+		version.Put(row, 6)
+	}
+}
 
 const defaultTTL = 64 // and hop limit
 
@@ -159,11 +173,7 @@ func hopRow(mac xfrm.MAC, tags []byte, subnet bool) Row {
 // hostRow is a host straight behind red.
 func hostRow(host netip.Addr, mac xfrm.MAC, tags []byte) Row {
 	f, row := regs.HostRow, newRow(regs.HostRow.Bits)
-	f.Addr.PutBytes(row, addrBytes(host))
-	f.Version.Put(row, 4)
-	if host.Is6() {
-		f.Version.Put(row, 6)
-	}
+	putAddress(row, f.Addr, f.Version, host)
 	f.Valid.Put(row, 1)
 	f.Mac.PutBytes(row, mac[:])
 	f.Tags.Put(row, uint64(len(tags)/4))
@@ -174,11 +184,7 @@ func hostRow(host netip.Addr, mac xfrm.MAC, tags []byte) Row {
 func sadRow(sa *model.SA) Row {
 	f, row := regs.SadRow, newRow(regs.SadRow.Bits)
 	f.Spi.Put(row, uint64(sa.SPI))
-	f.DstAddr.PutBytes(row, addrBytes(sa.Dst))
-	f.Version.Put(row, 4)
-	if sa.Dst.Is6() {
-		f.Version.Put(row, 6)
-	}
+	putAddress(row, f.DstAddr, f.Version, sa.Dst)
 	f.Valid.Put(row, 1)
 	if sa.Encap != nil {
 		f.Encap.Put(row, 1)

@@ -23,14 +23,16 @@ type Standing struct {
 	windows, usage RowSet          // rows that are taken
 	leads          map[uint64]Lead // by age of the SA
 	hops, wanted   map[model.NextHop]int
-	flows          map[int]int // how many flows protect by an outbound SA, by its row
-	clear          map[int]int // how many flows bypass to a next hop of black, by its row
-	bypass         [2]bool     // the crypto chip lets clear packets pass, each way
+	flows          map[int]int       // how many flows protect by an outbound SA, by its row
+	clear          map[int]int       // how many flows bypass to a next hop of black, by its row
+	roomless       map[string]Placed // peers without a row, by their keys
+	bypass         [2]bool           // the crypto chip lets clear packets pass, each way
 }
 
-// NewStanding counts all.
-func NewStanding(m *model.Model, image *Image, t *Target) *Standing {
+// NewStanding counts all. Peers that found no room are told of it.
+func NewStanding(m *model.Model, image *Image, t *Target, roomless []Placed) *Standing {
 	s := &Standing{leads: map[uint64]Lead{}, hops: map[model.NextHop]int{}, wanted: map[model.NextHop]int{}, flows: map[int]int{}, clear: map[int]int{}, bypass: [2]bool{t.BypassEncrypt, t.BypassDecrypt}}
+	s.roomless = byPeerKey(roomless)
 	for sa := range m.SAs.All() {
 		s.takeWindows(sa)
 	}
@@ -99,8 +101,9 @@ func (s *Standing) Protects(row int) bool { return s.flows[row] > 0 }
 func (s *Standing) Bypasses(row int) bool { return s.clear[row] > 0 }
 
 // Follow takes over what a part of a change has done: to the model and, of the flows, from what
-// they were to what they are.
-func (s *Standing) Follow(ch *model.Changes, t *Target, before, after []Row) {
+// they were to what they are. Of the peers of the part some found no room.
+func (s *Standing) Follow(ch *model.Changes, t *Target, roomless []Placed, before, after []Row) {
+	s.roomless = s.RoomlessAfter(t, roomless)
 	for _, sa := range ch.Removed() {
 		for _, row := range sa.WindowRows {
 			s.windows.Remove(row)

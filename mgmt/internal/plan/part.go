@@ -35,13 +35,13 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 	p.presetUsage()
 	p.some(transport.Inner, regs.InnerTableSelector, old.Selector, t.Selectors, t.Part.Selectors, p.freshInbound())
 	p.keepWindows()
-	if p.entries(transport.Outer, regs.OuterTablePeer, sizes.Peers, compile.PeerKey, old.Peer, t.Peers, t.Part.Peers) != nil {
+	if p.partPeers(sizes.Peers) != nil {
 		return nil
 	}
-	if p.entries(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad, gone(t.Part.SAD, t.Sad, compile.SadKey)) != nil {
+	if _, err := p.entries(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad, gone(t.Part.SAD, t.Sad, compile.SadKey)); err != nil {
 		return nil
 	}
-	if p.entries(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, compile.FlowKey, old.Flow, t.Flows, gone(t.Part.Flows, t.Flows, compile.FlowKey)) != nil {
+	if _, err := p.entries(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, compile.FlowKey, old.Flow, t.Flows, gone(t.Part.Flows, t.Flows, compile.FlowKey)); err != nil {
 		return nil
 	}
 	if t.Part.Rules {
@@ -51,6 +51,18 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 		}
 	}
 	return p.ordered()
+}
+
+// partPeers puts in peers that came or have waited for room, and takes out those that went.
+func (p *planner) partPeers(size int) (err error) {
+	t := p.Target
+	if p.Roomless, err = p.entries(transport.Outer, regs.OuterTablePeer, size, compile.PeerKey, p.old.Peer, t.Peers, t.Part.Peers); err != nil {
+		return err
+	}
+	if len(p.Roomless) > 0 {
+		p.warnLeft(regs.OuterTablePeer, size, len(p.standing.RoomlessAfter(t, p.Roomless)))
+	}
+	return nil
 }
 
 // changedKeys writes the keys of new SAs, and clears those of SAs that are gone.

@@ -11,8 +11,10 @@ import (
 
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // peers are the addresses in the rows of the table, sorted.
@@ -85,7 +87,96 @@ func TestPeersWithoutRoom(t *testing.T) {
 	}
 	r.Must(text.String())
 	rows := len(strings.Fields(r.peers()))
-	if left := 9 - rows; left < 1 || !strings.Contains(r.Notes, fmt.Sprintf("peers without room: %d; their IKE is policed as that of other addresses (of the peer table's 8 rows", left)) {
+	if left := 9 - rows; left < 1 || !strings.Contains(r.Notes, fmt.Sprintf("peers without room: %d; their IKE is policed as that of other addresses (the peer table has 8 rows)", left)) {
 		t.Errorf("%d rows; %s", rows, r.Notes)
 	}
+}
+
+// crowded is a box with a row less than its nine peers, and the number of the one without.
+func crowded(t *testing.T, load func(r *rig, text string)) (r *rig, without int) {
+	t.Helper()
+	sizes := fakebox.Small
+	sizes.PeerBits = 3
+	r = newRig(t, sizes)
+	var text strings.Builder
+	for n := range 9 {
+		text.WriteString(arrives(n))
+	}
+	load(r, text.String())
+	have := strings.Fields(r.peers())
+	if len(have) != 8 {
+		t.Fatalf("%d of 8 rows are used", len(have))
+	}
+	for n := range 9 {
+		if !slices.Contains(have, fmt.Sprintf("198.51.100.%d", n)) {
+			without = n
+		}
+	}
+	return r, without
+}
+
+func arrives(n int) string {
+	return testbox.Sa6(fmt.Sprintf("198.51.100.%d", n), "192.0.2.1", n+1, n+1, "dir in")
+}
+
+func leaves(n int) string {
+	return fmt.Sprintf("xfrm state delete src 198.51.100.%d dst 192.0.2.1 proto esp spi 0x%x\n", n, n+1)
+}
+
+// held runs batches in one session that holds the box, as the daemon does.
+func (r *rig) held(batches ...string) {
+	r.T.Helper()
+	err := r.Session(func(s *session.Session) error {
+		if err := s.Hold(r.T.Context()); err != nil {
+			return err
+		}
+		for _, text := range batches {
+			commands, err := xfrm.ParseBatch("f", []byte(text))
+			if err != nil {
+				return err
+			}
+			if err := s.Run(commands); err != nil {
+				return err
+			}
+		}
+		return s.Release()
+	})
+	if err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// TestPeersReplacedInAFullTable: a change that frees rows has room for those that come with it, and
+// for one that had found none, be it planned as a whole or as a part.
+func TestPeersReplacedInAFullTable(t *testing.T) {
+	for _, how := range []string{"whole", "part"} {
+		r, without := crowded(t, (*rig).Must)
+		change := ""
+		for n := range 9 {
+			if n != without {
+				change += leaves(n)
+			}
+		}
+		change += arrives(10)
+		if how == "whole" {
+			r.Must("addr add 192.0.2.1/24 dev black\n" + change)
+		} else {
+			r.held("link set red up\n", change)
+		}
+		r.Want(how, r.peers(), fmt.Sprintf("198.51.100.10 198.51.100.%d", without))
+	}
+}
+
+// TestRoomForAPeerLater: a peer that found no room gets the first row that is free, of a change of
+// other peers too.
+func TestRoomForAPeerLater(t *testing.T) {
+	r, without := crowded(t, func(r *rig, text string) { r.held(text) })
+	batches := []string{"link set red up\n"}
+	for n := range 9 {
+		if n != without {
+			batches = append(batches, leaves(n))
+		}
+	}
+	r.held(batches...)
+	r.Want("the last one", r.peers(), fmt.Sprintf("198.51.100.%d", without))
 }

@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -14,8 +13,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// hash changes a cuckoo table to the wanted entries.
-func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed) (map[int]compile.Row, error) {
+// hash changes a cuckoo table to the wanted entries. It gives those that may be left out, and are.
+func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed) (image map[int]compile.Row, left []compile.Placed, err error) {
 	keep := map[string]bool{}
 	for _, entry := range want {
 		keep[keyOf(entry.Row)] = true
@@ -27,11 +26,11 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(
 		}
 	}
 	writes := len(p.Writes)
-	if err := p.entries(c, table, size, keyOf, have, want, gone); err != nil {
-		return nil, err
+	if left, err = p.entries(c, table, size, keyOf, have, want, gone); err != nil {
+		return nil, nil, err
 	}
-	image := maps.Clone(have)
-	if image == nil {
+	p.warnLeft(table, size, len(left))
+	if image = maps.Clone(have); image == nil {
 		image = map[int]compile.Row{}
 	}
 	for _, w := range p.Writes[writes:] {
@@ -39,13 +38,13 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(
 			delete(image, w.Index)
 		}
 	}
-	return image, nil
+	return image, left, nil
 }
 
 // hosts changes the table of hosts. They are there before a row leads to hosts.
 func (p *planner) hosts(size int, have map[int]compile.Row) (map[int]compile.Row, error) {
 	writes := len(p.Writes)
-	image, err := p.hash(transport.Inner, regs.InnerTableHost, size, compile.HostKey, have, p.Target.Hosts)
+	image, _, err := p.hash(transport.Inner, regs.InnerTableHost, size, compile.HostKey, have, p.Target.Hosts)
 	for i := range p.Writes[writes:] {
 		if w := &p.Writes[writes+i]; w.Phase == PhaseInsert {
 			w.Phase = phaseHops
@@ -54,17 +53,24 @@ func (p *planner) hosts(size int, have map[int]compile.Row) (map[int]compile.Row
 	return image, err
 }
 
-// leftOut says, by table, what becomes of entries that may be left out.
+// leftOut says, by table, what becomes of entries that are left out.
 var leftOut = map[string]string{
-	regs.InnerTableHost.Name: "learned hosts without room: %d; packets to them are dropped",
-	regs.OuterTablePeer.Name: "peers without room: %d; their IKE is policed as that of other addresses",
+	regs.InnerTableHost.Name: "learned hosts without room: %d; packets to them are dropped (the host table has %d rows)",
+	regs.OuterTablePeer.Name: "peers without room: %d; their IKE is policed as that of other addresses (the peer table has %d rows)",
+}
+
+func (p *planner) warnLeft(table regs.Table, size, left int) {
+	if left > 0 {
+		p.report.Warn(xfrm.Pos{}, leftOut[table.Name], left, size)
+	}
 }
 
 // mostSearches bounds the searches for room that fail: each looks through much of a full table.
 const mostSearches = 64
 
-// entries puts entries into a cuckoo table, and takes out those of some keys.
-func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed, gone []string) error {
+// entries puts entries into a cuckoo table, and takes out those of some keys. It gives those that
+// may be left out, and find no room even where others have gone.
+func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf func(compile.Row) string, have map[int]compile.Row, want []compile.Placed, gone []string) (left []compile.Placed, err error) {
 	shadow := cuckoo.New(size, func(index int) (entry cuckoo.Entry[compile.Row], used bool) {
 		row, used := have[index]
 		if used {
@@ -72,51 +78,53 @@ func (p *planner) entries(c transport.Chip, table regs.Table, size int, keyOf fu
 		}
 		return entry, used
 	})
+	used := len(have)
 	remove := func() {
 		for _, key := range gone {
 			if w, ok := shadow.Remove(key); ok {
+				used--
 				p.add(Write{Phase: p.removePhase(), Chip: c, Table: table, Index: w.Index})
 			}
 		}
 	}
+	put := func(entries []compile.Placed, in phase) (left []compile.Placed, err error) {
+		for _, entry := range entries {
+			key := keyOf(entry.Row)
+			_, row, there := shadow.Get(key)
+			if there && slices.Equal(row, entry.Row) {
+				continue
+			}
+			if len(left) >= mostSearches && entry.Optional && !there {
+				left = append(left, entry)
+				continue
+			}
+			writes, err := shadow.Put(key, entry.Row)
+			if err != nil && entry.Optional {
+				left = append(left, entry)
+				continue
+			}
+			if err != nil {
+				return nil, &compile.FullError{Err: xfrm.Errorf(entry.Pos, "no room for %s: the %s table of %d rows is full (%d are used)", entry.Owner, table.Name, size, used)}
+			}
+			if !there {
+				used++
+			}
+			for _, w := range writes {
+				p.add(Write{Phase: in, Chip: c, Table: table, Index: w.Index, Row: w.Value})
+			}
+		}
+		return left, nil
+	}
 	if p.removeFirst {
 		remove()
+		return put(want, PhaseInsert)
 	}
-	used := len(have)
-	if p.removeFirst {
-		used -= len(gone)
+	if left, err = put(want, PhaseInsert); err != nil {
+		return nil, err
 	}
-	left := 0 // entries that may be left out, and have no room
-	for _, entry := range want {
-		key := keyOf(entry.Row)
-		_, row, there := shadow.Get(key)
-		if there && slices.Equal(row, entry.Row) {
-			continue
-		}
-		if left >= mostSearches && entry.Optional && !there {
-			left++
-			continue
-		}
-		writes, err := shadow.Put(key, entry.Row)
-		if err != nil && entry.Optional {
-			left++
-			continue
-		}
-		if err != nil {
-			return &compile.FullError{Err: xfrm.Errorf(entry.Pos, "no room for %s: the %s table of %d rows is full (%d are used)", entry.Owner, table.Name, size, used)}
-		}
-		if !there {
-			used++
-		}
-		for _, w := range writes {
-			p.add(Write{Phase: PhaseInsert, Chip: c, Table: table, Index: w.Index, Row: w.Value})
-		}
+	remove()
+	if len(gone) > 0 {
+		left, err = put(left, p.removePhase())
 	}
-	if left > 0 {
-		p.report.Warn(xfrm.Pos{}, "%s (of the %s table's %d rows %d are used)", fmt.Sprintf(leftOut[table.Name], left), table.Name, size, used)
-	}
-	if !p.removeFirst {
-		remove()
-	}
-	return nil
+	return left, err
 }

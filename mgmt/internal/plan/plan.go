@@ -51,6 +51,8 @@ type Plan struct {
 	// Image is what the tables hold in the end; of a part, where Target has one, the tables alone
 	// that are written whole.
 	Image *compile.Image
+	// Roomless are peers that find no room in their table; of a part, among those that it looks at.
+	Roomless []compile.Placed
 }
 
 // MakePlan compares the tables with the model, and checks every capacity. It writes nothing. New
@@ -111,13 +113,13 @@ func planOnce(m *model.Model, old *compile.Image, sizes compile.Sizes, removeFir
 	p.keepWindows()
 	p.Image.Tunnel, p.Image.Selector = t.Tunnels, t.Selectors
 	p.dummies(old.Dummy)
-	if p.Image.Peer, err = p.hash(transport.Outer, regs.OuterTablePeer, sizes.Peers, compile.PeerKey, old.Peer, t.Peers); err != nil {
+	if p.Image.Peer, p.Roomless, err = p.hash(transport.Outer, regs.OuterTablePeer, sizes.Peers, compile.PeerKey, old.Peer, t.Peers); err != nil {
 		return nil, err
 	}
-	if p.Image.SAD, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad); err != nil {
+	if p.Image.SAD, _, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad); err != nil {
 		return nil, err
 	}
-	if p.Image.Flow, err = p.hash(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, compile.FlowKey, old.Flow, t.Flows); err != nil {
+	if p.Image.Flow, _, err = p.hash(transport.Inner, regs.InnerTableFlow, sizes.FlowRows, compile.FlowKey, old.Flow, t.Flows); err != nil {
 		return nil, err
 	}
 	if p.Image.OuterRule, err = p.rules(transport.Outer, regs.OuterTableRule, sizes.OuterRules, old.OuterRule, t.OuterRules); err != nil {

@@ -36,7 +36,7 @@ func (s *Session) Recount() (*compile.Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compile.NewStanding(s.kept.Model, p.Image, p.Target), nil
+	return compile.NewStanding(s.kept.Model, p.Image, p.Target, p.Roomless), nil
 }
 
 // BreakStore has the state file of a session that holds its box refuse writes until mend.

@@ -193,7 +193,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("the host %d is gone", last)
 		}
 	}
-	if len(after) < 60 || len(after) > 64 || !strings.Contains(r.Notes, "packets to them are dropped (of the host table's 64 rows") {
+	if len(after) < 60 || len(after) > 64 || !strings.Contains(r.Notes, "packets to them are dropped (the host table has 64 rows)") {
 		t.Errorf("%d hosts; %s", len(after), r.Notes)
 	}
 }

@@ -206,7 +206,7 @@ func (s *Session) save(state *store.State, plan *plan.Plan, tables tables) error
 	state.Image = plan.Image
 	state.Standing = nil
 	if s.held != nil {
-		state.Standing = compile.NewStanding(state.Model, plan.Image, plan.Target)
+		state.Standing = compile.NewStanding(state.Model, plan.Image, plan.Target, plan.Roomless)
 	}
 	if tables != tablesKnown {
 		return s.store.SaveAll(state)

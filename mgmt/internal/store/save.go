@@ -262,5 +262,5 @@ func Follow(state *State, p *plan.Plan, rows []Kept) {
 	for index, row := range flows {
 		before, after = append(before, row), append(after, image.Flow[index])
 	}
-	state.Standing.Follow(ch, p.Target, before, after)
+	state.Standing.Follow(ch, p.Target, p.Roomless, before, after)
 }
