@@ -13,6 +13,7 @@ from scapy.utils import checksum
 from .esp import Opened, right_padding
 from .ethernet import IPV4, IPV6, Frame
 from .frame_judge import ether_type
+from .identifications import Identifications
 from .network import MAC_OF_PORT
 from .outcome import Protected, Transported
 from .sa import NATT_PORT, Sa
@@ -37,13 +38,12 @@ def esp_of(frame: bytes) -> bytes | None:
     return esp if protocol == ESP and len(esp) >= 8 else None
 
 
-def fault(frame: bytes, wanted: Protected, opened: Opened, identification: int | None) -> tuple[str, int | None]:
-    """The frame's fault, "" if it has none; and the identification of its IPv4 header, which no
-    packet before had."""
+def fault(frame: bytes, wanted: Protected, opened: Opened, identifications: Identifications) -> str:
+    """The frame's fault, "" if it has none. Its identification is the next of its port's."""
     sa = wanted.sa
     ethernet = Ether(frame[:14])
     if (ethernet.dst, ethernet.src) != (wanted.mac, MAC_OF_PORT["black"]):
-        return f"from {MAC_OF_PORT['black']} to {wanted.mac}", identification
+        return f"from {MAC_OF_PORT['black']} to {wanted.mac}"
     tos = (wanted.tos & 0xFC if sa.copy_dscp else 0) | (wanted.tos & 3 if sa.copy_ecn else 0)
     length = sa.esp_bytes(len(wanted.payload))
     protocol, udp = (ESP, 0) if sa.far_port is None else (UDP_NUMBER, 8)
@@ -63,17 +63,16 @@ def fault(frame: bytes, wanted: Protected, opened: Opened, identification: int |
     else:
         outer, esp, fields = _ipv4(frame, wanted, tos, udp + length, protocol)
         if checksum(frame[14:34]):
-            return "a right header checksum", identification
-        last, identification = identification, outer.id
-        if last is not None and not 0 < (outer.id - last) % 65536 < 32768:
-            return f"identification behind {last}", identification
+            return "a right header checksum"
+        if again := identifications.fault(outer.id):
+            return again
     wrong = _different(outer, fields)
     if not wrong and sa.far_port is not None:
         sport, dport = sa.ports
         check = _udp_checksum(outer, esp) if sa.v6 else 0
         wrong = _different(UDP(esp[:8]), {"sport": sport, "dport": dport, "len": 8 + length, "chksum": check})
         esp = esp[8:]
-    return wrong or esp_fault(esp, wanted, opened), identification
+    return wrong or esp_fault(esp, wanted, opened)
 
 
 def _udp_checksum(outer: Packet, udp: bytes) -> int:

@@ -7,6 +7,7 @@ from collections import Counter, deque
 
 from . import black_frame, pieces, transport_frame
 from .esp import Opened, Peer, fits
+from .identifications import Identifications
 from .mismatch import Mismatch
 from .outcome import Clear, Item, Lost, Outcome, Protected, Transported
 
@@ -33,7 +34,7 @@ class Sent:
         # of packets that were for the limit to judge, by SPI
         self.counted: Counter[int] = Counter()
         self.lapsed: set[int] = set()
-        self.identification: int | None = None
+        self.identifications = Identifications()
         for index, outcome in enumerate(outcomes):
             queue = self.waiting.setdefault((outcome.fast, outcome.way), deque())
             queue.extend((index, item) for item in outcome.sent)
@@ -103,7 +104,7 @@ class Sent:
                 if isinstance(item, Transported):
                     at, wrong = item.ip_at, transport_frame.fault(frame, item, opened)
                 else:
-                    wrong, self.identification = black_frame.fault(frame, item, opened, self.identification)
+                    wrong = black_frame.fault(frame, item, opened, self.identifications)
                 if not wrong and max(len(piece) for piece in cut) > at + item.mtu:
                     wrong = f"no more than {item.mtu} bytes"
                 if not wrong and count > 1:

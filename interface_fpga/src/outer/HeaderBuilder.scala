@@ -9,6 +9,7 @@ import sallyport.common.registers.map.DfMode
 import sallyport.common.stream.PacketStream
 import sallyport.iface.fragmentation.FragmentCut
 import sallyport.iface.headers.{EthernetHeader, InternetChecksum, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
+import sallyport.iface.identifiers.Identifiers
 
 /** Everything the outer header of one packet is made of. */
 class HeaderRequest extends Bundle {
@@ -23,11 +24,12 @@ class HeaderRequest extends Bundle {
 /** Why a packet gets no header; at most one is set. */
 class HeaderFault extends Bundle {
   val txDisabled = Bool()
+  val noIdentifier = Bool()
   val noTunnel = Bool()
   val noNextHop = Bool()
   val mtu = Bool()
 
-  def any: Bool = txDisabled || noTunnel || noNextHop || mtu
+  def any: Bool = txDisabled || noIdentifier || noTunnel || noNextHop || mtu
 }
 
 /** A finished header for [[HeaderPrepend]]. */
@@ -52,14 +54,14 @@ class BuiltHeader extends Bundle {
  *
  * ESP packets get Ethernet and outer IPv4 headers as RFC 4301 5.1.2.1 says: DSCP copied or set, ECN
  * by RFC 6040 section 4.1, DF copied, set or cleared, TTL from the template, protocol 50, total
- * length, checksum. The identification is one counter of the chip that starts at 0 and moves with
- * each ESP packet (RFC 6864 4.3: unique per source within the counter's period of 2^16; of IPv6
- * fragments 2^32, RFC 8200 4.5). With `encap` in the template the protocol is 17 and a UDP header
- * follows: the template's ports, length, checksum 0 (RFC 3948 2.1). With `v6` the outer header is
- * IPv6 with the template's flow label and hop limit (5.1.2.2). The checksum of its UDP header is
- * that of the datagram (RFC 8200 8.1); the link's receiver has already summed the ESP bytes.
- * Bypassed packets are IP packets already and get the Ethernet header alone. Whole frames, with
- * `transport`, get none, and need neither template nor next hop.
+ * length, checksum. Each ESP packet takes an identification of `identifiers`, over IPv6 for the
+ * case that it is cut (RFC 8200 4.5). With `encap` in the template the protocol is 17 and a UDP
+ * header follows: the template's ports, length, checksum 0 (RFC 3948 2.1). With `v6` the outer
+ * header is IPv6 with the template's flow label and hop limit (5.1.2.2). The checksum of its UDP
+ * header is that of the datagram (RFC 8200 8.1); the link's receiver has already summed the ESP
+ * bytes. Bypassed packets are IP packets already and get the Ethernet header alone. Whole frames,
+ * with `transport`, get none, and need neither template nor next hop. None of both takes an
+ * identification.
  *
  * An IP packet is too long if it is longer than the template's `mtu`, than `portMtu` or than fits a
  * frame. An ESP packet that is too long is cut behind its headers if its DF bit is clear (RFC
@@ -68,7 +70,7 @@ class BuiltHeader extends Bundle {
  * DF, options and VLAN tags. Below the IP version's minimum MTU, packets are not cut.
  *
  * `fault` names the first reason for which the packet cannot go, in this order: `enable` is low; no
- * valid template; no valid next hop; too long, and not cut.
+ * identification waits; no valid template; no valid next hop; too long, and not cut.
  *
  * A pipeline without stalls: one request a cycle, answered [[HeaderBuilder.latency]] cycles later.
  * The port's address and MTU are registers that software sets while no traffic flows.
@@ -78,6 +80,7 @@ class HeaderBuilder extends Module {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
     val portMtu = Input(UInt(14.W))
+    val identifiers = Flipped(Decoupled(new Identifiers))
     val request = Flipped(Valid(new HeaderRequest))
     val built = Valid(new BuiltHeader)
   })
@@ -88,8 +91,7 @@ class HeaderBuilder extends Module {
   // A packet that needs no outer IP header: it is an IP packet already, or a frame.
   private val ownHeaders = meta.bypass || meta.transport
 
-  private val identification = RegInit(0.U(32.W))
-  when(io.request.valid && !ownHeaders)(identification := identification + 1.U)
+  io.identifiers.ready := io.request.valid && !ownHeaders
 
   // Stage 1: every field but the checksum.
   private val inUdp = tunnel.encap
@@ -101,7 +103,7 @@ class HeaderBuilder extends Module {
   private val ip = Wire(new Ipv4Header)
   ip.tos := tos
   ip.totalLength := meta.length + Mux(inUdp, (Ipv4Header.bytes + UdpHeader.bytes).U(16.W), Ipv4Header.bytes.U)
-  ip.identification := identification(15, 0)
+  ip.identification := io.identifiers.bits.v4
   ip.dontFragment := Mux(tunnel.dfMode === DfMode.copy.U, meta.df, tunnel.dfMode(0))
   ip.ttl := tunnel.ttl
   ip.protocol := Mux(inUdp, UdpHeader.protocol.U, IpHeader.esp.U)
@@ -147,6 +149,7 @@ class HeaderBuilder extends Module {
     EthernetHeader.ofIp(Mux(meta.bypass, meta.nextHeader === IpHeader.v6InIp.U, tunnel.v6))
   ))
   private val disabled1 = RegNext(!io.enable)
+  private val noIdentifier1 = RegNext(!ownHeaders && !io.identifiers.valid)
   private val templateMissing1 = RegNext(!ownHeaders && !tunnel.valid)
   private val nextHopMissing1 = RegNext(!meta.transport && !io.request.bits.nextHopValid)
   private val portMtu =
@@ -154,7 +157,7 @@ class HeaderBuilder extends Module {
   private val mtu1 = RegNext(Mux(ownHeaders || tunnel.mtu === 0.U || tunnel.mtu > portMtu, portMtu, tunnel.mtu))
   private val plain = ClearPrefix.tags(meta.tos) === 0.U && ClearPrefix.ipWords(meta.tos) === (Ipv4Header.bytes / 4).U
   private val mayCut1 = RegNext(!meta.bypass && Mux(meta.transport, plain && !meta.df, !ip.dontFragment))
-  private val identification1 = RegNext(identification)
+  private val identification1 = RegNext(io.identifiers.bits.v6)
   private val length1 =
     RegNext(
       MuxCase(
@@ -176,10 +179,9 @@ class HeaderBuilder extends Module {
   cut.v6 := isV61
   cut.identification := identification1
   private val fault = Wire(new HeaderFault)
-  fault.txDisabled := disabled1
-  fault.noTunnel := !disabled1 && templateMissing1
-  fault.noNextHop := !disabled1 && !templateMissing1 && nextHopMissing1
-  fault.mtu := !disabled1 && !templateMissing1 && !nextHopMissing1 && tooLong && !cuts
+  private val reasons = VecInit(disabled1, noIdentifier1, templateMissing1, nextHopMissing1, tooLong && !cuts)
+  Seq(fault.txDisabled, fault.noIdentifier, fault.noTunnel, fault.noNextHop, fault.mtu)
+    .zip(PriorityEncoderOH(reasons)).foreach { case (to, from) => to := from }
 
   private val checksum = Module(new InternetChecksum(HeaderBuilder.ipWords))
   checksum.io.words := InternetChecksum.words(ip1.wire)

@@ -10,6 +10,7 @@ import sallyport.common.table.{DirectTable, TablePort}
 import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader, TransportHeader, TransportPatch, VlanTags}
+import sallyport.iface.identifiers.{IdentifierSource, SeedWord}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
 import sallyport.iface.stream.LookupStage
 
@@ -57,6 +58,10 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
     val portMtu = Input(UInt(14.W))
+
+    /** Words of the key of identifications, and whether there is one ([[IdentifierSource]]). */
+    val seed = Flipped(Valid(new SeedWord))
+    val seeded = Output(Bool())
     val in = Flipped(PacketStream(new LinkMeta))
 
     /** Frames of the management CPU's own for the port. */
@@ -116,6 +121,10 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   builder.io.enable := io.enable
   builder.io.portMac := io.portMac
   builder.io.portMtu := io.portMtu
+  private val identifiers = Module(new IdentifierSource)
+  identifiers.io.seed := io.seed
+  io.seeded := identifiers.io.seeded
+  builder.io.identifiers <> identifiers.io.out
   builder.io.request.valid := nextHops.io.result.valid
   builder.io.request.bits.meta := ShiftRegister(meta1, DirectTable.latency)
   builder.io.request.bits.tunnel := template2
@@ -154,7 +163,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   transmit.io.inject <> injector.io.out
   io.mac <> transmit.io.mac
 
-  io.ready := tunnels.io.ready && nextHops.io.ready && dscps.io.ready
+  io.ready := tunnels.io.ready && nextHops.io.ready && dscps.io.ready && identifiers.io.ready
   io.events.fault := RegNext(
     Mux(built.valid, built.bits.fault, 0.U.asTypeOf(new HeaderFault)),
     0.U.asTypeOf(new HeaderFault)

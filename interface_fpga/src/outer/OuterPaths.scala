@@ -46,6 +46,12 @@ class OuterPaths(config: OuterConfig) extends Module {
   encrypt.io.inject <> io.inject
   encrypt.io.injectLimit := registers.tokenLimit(OuterRegs.limitInject)
   encrypt.io.portMtu := registers.io.control(OuterRegs.portMtu)(13, 0)
+  private val seed = registers.io.control(OuterRegs.identifierSeed)
+  encrypt.io.seed.valid := OuterRegs.IdentifierSeed.load(seed)
+  encrypt.io.seed.bits.first := OuterRegs.IdentifierSeed.first(seed)
+  encrypt.io.seed.bits.word := OuterRegs.IdentifierSeed.word(seed)
+  registers.io.status(OuterRegs.identifiers) :=
+    (encrypt.io.seeded << OuterRegs.Identifiers.seeded.lsb).asUInt
   encrypt.io.in <> io.fromLink
   io.macTx <> encrypt.io.mac
   encrypt.io.tunnelTable <> registers.io.table(OuterTables.tunnel)
@@ -82,6 +88,7 @@ class OuterPaths(config: OuterConfig) extends Module {
     ),
     Map(
       OuterCounters.dropTxDisabled -> fault.txDisabled,
+      OuterCounters.dropNoIdentifier -> fault.noIdentifier,
       OuterCounters.dropNoTunnel -> fault.noTunnel,
       OuterCounters.dropNoNextHop -> fault.noNextHop,
       OuterCounters.tunnelRowUpset -> encrypt.io.events.tunnelRowUpset,

@@ -69,6 +69,8 @@ type Box struct {
 	forged queue   // events of packets that the crypto chip did
 	places []place // at the outer chip
 	round  uint32
+	// IdentifierKey has the words of the outer chip's key of identifications since its first one.
+	IdentifierKey []uint16
 
 	flipped map[rowAt]bool // rows with a flipped bit
 }
@@ -147,7 +149,8 @@ func (b *Box) Reset() {
 		}
 		clear(chip.counters)
 	}
-	b.Log, b.flipped = nil, nil
+	b.chips[transport.Outer].registers[regs.OuterIdentifiers.Offset] = 0
+	b.Log, b.flipped, b.IdentifierKey = nil, nil, nil
 }
 
 // Set changes a register behind the bus, as hardware does.

@@ -103,6 +103,9 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 	case r.Name == regs.OuterPeerControl.Name && c == transport.Outer:
 		b.places, b.round = nil, (b.round+1)%4
 		b.showPlaces()
+	case r.Name == regs.OuterIdentifierSeed.Name && c == transport.Outer:
+		chip.registers[addr] = data & (1<<regs.OuterIdentifierSeedWord.Width - 1)
+		b.seed(data)
 	case r.Name == regs.OuterPeerPlace.Name && c == transport.Outer:
 		chip.registers[addr] = data & r.Writable
 		b.showPlaces()
@@ -112,6 +115,29 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 		chip.registers[addr] = data & r.Writable
 	}
 	return nil
+}
+
+// identifierKeyWords is how many words a key of identifications has.
+const identifierKeyWords = 5
+
+// seed takes a word of the key of identifications, as IDENTIFIER_SEED does.
+func (b *Box) seed(data uint32) {
+	if data>>regs.OuterIdentifierSeedLoad.LSB&1 == 0 {
+		return
+	}
+	first := data>>regs.OuterIdentifierSeedFirst.LSB&1 != 0
+	switch {
+	case first:
+		b.IdentifierKey = nil
+	case len(b.IdentifierKey) == 0 || len(b.IdentifierKey) == identifierKeyWords:
+		return
+	}
+	b.IdentifierKey = append(b.IdentifierKey, uint16(data))
+	seeded := uint32(0)
+	if len(b.IdentifierKey) == identifierKeyWords {
+		seeded = 1 << regs.OuterIdentifiersSeeded.LSB
+	}
+	b.chips[transport.Outer].registers[regs.OuterIdentifiers.Offset] = seeded
 }
 
 // erase is what a zeroize does to the crypto chip.

@@ -314,81 +314,82 @@ const (
 	OuterCounterTunnelRowUpset         = 14
 	OuterCounterNextHopRowUpset        = 15
 	OuterCounterDscpMapRowUpset        = 16
-	OuterCounterRxFrames               = 17
-	OuterCounterRxBytes                = 18
-	OuterCounterDropRxBadFcs           = 19
-	OuterCounterDropRxUndersize        = 20
-	OuterCounterDropRxOversize         = 21
-	OuterCounterDropRxOverflow         = 22
-	OuterCounterDropNotReady           = 23
-	OuterCounterDropMacFilter          = 24
-	OuterCounterDropIpMalformed        = 25
-	OuterCounterDropIpChecksum         = 26
-	OuterCounterDropTtlExpired         = 27
-	OuterCounterDropEspTruncated       = 28
-	OuterCounterDropUnknownSpi         = 29
-	OuterCounterDropEncapMismatch      = 30
-	OuterCounterDropUdpMalformed       = 31
-	OuterCounterDropNattKeepalive      = 32
-	OuterCounterDropPolicy             = 33
-	OuterCounterDropLinkDown           = 34
-	OuterCounterDropPuntOverflow       = 35
-	OuterCounterPuntArp                = 36
-	OuterCounterPuntLinkLocal          = 37
-	OuterCounterPuntVlan               = 38
-	OuterCounterPuntFragment           = 39
-	OuterCounterPuntIke                = 40
-	OuterCounterPuntIcmp               = 41
-	OuterCounterPuntOther              = 42
-	OuterCounterPuntExtensionHeaders   = 43
-	OuterCounterPuntPolicy             = 44
-	OuterCounterTxEsp                  = 45
-	OuterCounterTxBypass               = 46
-	OuterCounterDropReasmOverflow      = 47
-	OuterCounterDropReasmLength        = 48
-	OuterCounterDropReasmFull          = 49
-	OuterCounterDropReasmSource        = 50
-	OuterCounterDropReasmOversize      = 51
-	OuterCounterDropReasmMemory        = 52
-	OuterCounterDropReasmEnd           = 53
-	OuterCounterDropReasmOverlap       = 54
-	OuterCounterDropReasmTimeout       = 55
-	OuterCounterReasmMerged            = 56
-	OuterCounterReasmDatagrams         = 57
-	OuterCounterDropTransportHeader    = 58
-	OuterCounterPuntNd                 = 59
-	OuterCounterPuntUnknownSpi         = 60
-	OuterCounterDropPuntOther          = 61
-	OuterCounterDropPuntIke            = 62
-	OuterCounterDropPuntArp            = 63
-	OuterCounterDropPuntNd             = 64
-	OuterCounterDropPuntIcmp           = 65
-	OuterCounterDropPuntUnknownSpi     = 66
-	OuterCounterDropRxPriorityOverflow = 67
-	OuterCounterRxPriority             = 68
-	OuterCounterDropReasmEcn           = 69
-	OuterCounterDropReasmHeaders       = 70
-	OuterCounterPuntReasm              = 71
-	OuterCounterDropPuntReasm          = 72
-	OuterCounterDropReasmDuplicate     = 73
-	OuterCounterControlRepaired        = 74
-	OuterCounterDropSadUpset           = 75
-	OuterCounterSadRowUpset            = 76
-	OuterCounterDropPolicyUpset        = 77
-	OuterCounterRuleRowUpset           = 78
-	OuterCounterDropMacSource          = 79
-	OuterCounterDropMacGroup           = 80
-	OuterCounterDropMartian            = 81
-	OuterCounterDropOwnSource          = 82
-	OuterCounterReasmHeld              = 83
-	OuterCounterDropPuntLinkLocal      = 84
-	OuterCounterPuntResolution         = 85
-	OuterCounterDropPuntResolution     = 86
-	OuterCounterPuntIkeCookie          = 87
-	OuterCounterPuntIkeInit            = 88
-	OuterCounterDropPuntIkeCookie      = 89
-	OuterCounterDropPuntIkeInit        = 90
-	OuterCounterPeerRowUpset           = 91
+	OuterCounterDropNoIdentifier       = 17
+	OuterCounterRxFrames               = 18
+	OuterCounterRxBytes                = 19
+	OuterCounterDropRxBadFcs           = 20
+	OuterCounterDropRxUndersize        = 21
+	OuterCounterDropRxOversize         = 22
+	OuterCounterDropRxOverflow         = 23
+	OuterCounterDropNotReady           = 24
+	OuterCounterDropMacFilter          = 25
+	OuterCounterDropIpMalformed        = 26
+	OuterCounterDropIpChecksum         = 27
+	OuterCounterDropTtlExpired         = 28
+	OuterCounterDropEspTruncated       = 29
+	OuterCounterDropUnknownSpi         = 30
+	OuterCounterDropEncapMismatch      = 31
+	OuterCounterDropUdpMalformed       = 32
+	OuterCounterDropNattKeepalive      = 33
+	OuterCounterDropPolicy             = 34
+	OuterCounterDropLinkDown           = 35
+	OuterCounterDropPuntOverflow       = 36
+	OuterCounterPuntArp                = 37
+	OuterCounterPuntLinkLocal          = 38
+	OuterCounterPuntVlan               = 39
+	OuterCounterPuntFragment           = 40
+	OuterCounterPuntIke                = 41
+	OuterCounterPuntIcmp               = 42
+	OuterCounterPuntOther              = 43
+	OuterCounterPuntExtensionHeaders   = 44
+	OuterCounterPuntPolicy             = 45
+	OuterCounterTxEsp                  = 46
+	OuterCounterTxBypass               = 47
+	OuterCounterDropReasmOverflow      = 48
+	OuterCounterDropReasmLength        = 49
+	OuterCounterDropReasmFull          = 50
+	OuterCounterDropReasmSource        = 51
+	OuterCounterDropReasmOversize      = 52
+	OuterCounterDropReasmMemory        = 53
+	OuterCounterDropReasmEnd           = 54
+	OuterCounterDropReasmOverlap       = 55
+	OuterCounterDropReasmTimeout       = 56
+	OuterCounterReasmMerged            = 57
+	OuterCounterReasmDatagrams         = 58
+	OuterCounterDropTransportHeader    = 59
+	OuterCounterPuntNd                 = 60
+	OuterCounterPuntUnknownSpi         = 61
+	OuterCounterDropPuntOther          = 62
+	OuterCounterDropPuntIke            = 63
+	OuterCounterDropPuntArp            = 64
+	OuterCounterDropPuntNd             = 65
+	OuterCounterDropPuntIcmp           = 66
+	OuterCounterDropPuntUnknownSpi     = 67
+	OuterCounterDropRxPriorityOverflow = 68
+	OuterCounterRxPriority             = 69
+	OuterCounterDropReasmEcn           = 70
+	OuterCounterDropReasmHeaders       = 71
+	OuterCounterPuntReasm              = 72
+	OuterCounterDropPuntReasm          = 73
+	OuterCounterDropReasmDuplicate     = 74
+	OuterCounterControlRepaired        = 75
+	OuterCounterDropSadUpset           = 76
+	OuterCounterSadRowUpset            = 77
+	OuterCounterDropPolicyUpset        = 78
+	OuterCounterRuleRowUpset           = 79
+	OuterCounterDropMacSource          = 80
+	OuterCounterDropMacGroup           = 81
+	OuterCounterDropMartian            = 82
+	OuterCounterDropOwnSource          = 83
+	OuterCounterReasmHeld              = 84
+	OuterCounterDropPuntLinkLocal      = 85
+	OuterCounterPuntResolution         = 86
+	OuterCounterDropPuntResolution     = 87
+	OuterCounterPuntIkeCookie          = 88
+	OuterCounterPuntIkeInit            = 89
+	OuterCounterDropPuntIkeCookie      = 90
+	OuterCounterDropPuntIkeInit        = 91
+	OuterCounterPeerRowUpset           = 92
 )
 
 // OuterCounters is ordered by index.
@@ -410,79 +411,80 @@ var OuterCounters = []Counter{
 	{Name: "tunnel_row_upset", Index: 14, Path: "encrypt", Kind: "info"},
 	{Name: "next_hop_row_upset", Index: 15, Path: "encrypt", Kind: "info"},
 	{Name: "dscp_map_row_upset", Index: 16, Path: "encrypt", Kind: "info"},
-	{Name: "rx_frames", Index: 17, Path: "decrypt", Kind: "received"},
-	{Name: "rx_bytes", Index: 18, Path: "decrypt", Kind: "info"},
-	{Name: "drop_rx_bad_fcs", Index: 19, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_undersize", Index: 20, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_oversize", Index: 21, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_overflow", Index: 22, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_not_ready", Index: 23, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_filter", Index: 24, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_malformed", Index: 25, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_checksum", Index: 26, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ttl_expired", Index: 27, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_esp_truncated", Index: 28, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_unknown_spi", Index: 29, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_encap_mismatch", Index: 30, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_udp_malformed", Index: 31, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_natt_keepalive", Index: 32, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_policy", Index: 33, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_link_down", Index: 34, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_overflow", Index: 35, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_arp", Index: 36, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_link_local", Index: 37, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_vlan", Index: 38, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_fragment", Index: 39, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike", Index: 40, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_icmp", Index: 41, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_other", Index: 42, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_extension_headers", Index: 43, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 44, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_esp", Index: 45, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 46, Path: "decrypt", Kind: "sent"},
-	{Name: "drop_reasm_overflow", Index: 47, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_length", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_full", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_source", Index: 50, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_oversize", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_memory", Index: 52, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_end", Index: 53, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_overlap", Index: 54, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_timeout", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_merged", Index: 56, Path: "decrypt", Kind: "merged"},
-	{Name: "reasm_datagrams", Index: 57, Path: "decrypt", Kind: "info"},
-	{Name: "drop_transport_header", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_nd", Index: 59, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_unknown_spi", Index: 60, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_other", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_ike", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_arp", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_nd", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_icmp", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_unknown_spi", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_priority_overflow", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "rx_priority", Index: 68, Path: "decrypt", Kind: "info"},
-	{Name: "drop_reasm_ecn", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_headers", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_reasm", Index: 71, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_reasm", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_duplicate", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "control_repaired", Index: 74, Path: "decrypt", Kind: "info"},
-	{Name: "drop_sad_upset", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "sad_row_upset", Index: 76, Path: "decrypt", Kind: "info"},
-	{Name: "drop_policy_upset", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "rule_row_upset", Index: 78, Path: "decrypt", Kind: "info"},
-	{Name: "drop_mac_source", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_group", Index: 80, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_martian", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_own_source", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_held", Index: 83, Path: "decrypt", Kind: "held"},
-	{Name: "drop_punt_link_local", Index: 84, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_resolution", Index: 85, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_resolution", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_ike_cookie", Index: 87, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike_init", Index: 88, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_ike_cookie", Index: 89, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_ike_init", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "peer_row_upset", Index: 91, Path: "decrypt", Kind: "info"},
+	{Name: "drop_no_identifier", Index: 17, Path: "encrypt", Kind: "drop"},
+	{Name: "rx_frames", Index: 18, Path: "decrypt", Kind: "received"},
+	{Name: "rx_bytes", Index: 19, Path: "decrypt", Kind: "info"},
+	{Name: "drop_rx_bad_fcs", Index: 20, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_undersize", Index: 21, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_oversize", Index: 22, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_overflow", Index: 23, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_not_ready", Index: 24, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_filter", Index: 25, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_malformed", Index: 26, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_checksum", Index: 27, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ttl_expired", Index: 28, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_esp_truncated", Index: 29, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_unknown_spi", Index: 30, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_encap_mismatch", Index: 31, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_udp_malformed", Index: 32, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_natt_keepalive", Index: 33, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_policy", Index: 34, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_link_down", Index: 35, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_overflow", Index: 36, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_arp", Index: 37, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_link_local", Index: 38, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_vlan", Index: 39, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_fragment", Index: 40, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike", Index: 41, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_icmp", Index: 42, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_other", Index: 43, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_extension_headers", Index: 44, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 45, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_esp", Index: 46, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 47, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_reasm_overflow", Index: 48, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_length", Index: 49, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_full", Index: 50, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_source", Index: 51, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_oversize", Index: 52, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_memory", Index: 53, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_end", Index: 54, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_overlap", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_timeout", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_merged", Index: 57, Path: "decrypt", Kind: "merged"},
+	{Name: "reasm_datagrams", Index: 58, Path: "decrypt", Kind: "info"},
+	{Name: "drop_transport_header", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_nd", Index: 60, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_unknown_spi", Index: 61, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_other", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_arp", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_nd", Index: 65, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_icmp", Index: 66, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_unknown_spi", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_priority_overflow", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "rx_priority", Index: 69, Path: "decrypt", Kind: "info"},
+	{Name: "drop_reasm_ecn", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_headers", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_reasm", Index: 72, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_reasm", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_duplicate", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "control_repaired", Index: 75, Path: "decrypt", Kind: "info"},
+	{Name: "drop_sad_upset", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "sad_row_upset", Index: 77, Path: "decrypt", Kind: "info"},
+	{Name: "drop_policy_upset", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "rule_row_upset", Index: 79, Path: "decrypt", Kind: "info"},
+	{Name: "drop_mac_source", Index: 80, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_group", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_martian", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_own_source", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_held", Index: 84, Path: "decrypt", Kind: "held"},
+	{Name: "drop_punt_link_local", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_resolution", Index: 86, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_resolution", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_ike_cookie", Index: 88, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike_init", Index: 89, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_ike_cookie", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike_init", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "peer_row_upset", Index: 92, Path: "decrypt", Kind: "info"},
 }

@@ -362,6 +362,12 @@ var (
 	OuterSkipHeadersHop       = Field{LSB: 0, Width: 1}
 	OuterSkipHeadersRoute     = Field{LSB: 1, Width: 1}
 	OuterSkipHeadersDst       = Field{LSB: 2, Width: 1}
+	OuterIdentifierSeed       = Register{Name: "identifier_seed", Offset: 0x24c, Count: 1, Role: Control, Writable: 0xc000ffff}
+	OuterIdentifierSeedWord   = Field{LSB: 0, Width: 16}
+	OuterIdentifierSeedFirst  = Field{LSB: 30, Width: 1}
+	OuterIdentifierSeedLoad   = Field{LSB: 31, Width: 1}
+	OuterIdentifiers          = Register{Name: "identifiers", Offset: 0x250, Count: 1, Role: Status}
+	OuterIdentifiersSeeded    = Field{LSB: 0, Width: 1}
 	OuterLimitOther           = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	OuterLimitOtherRate       = Field{LSB: 0, Width: 16}
 	OuterLimitOtherBurst      = Field{LSB: 16, Width: 16}
@@ -421,6 +427,8 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterQosDscpLow,
 	OuterQosDscpHigh,
 	OuterSkipHeaders,
+	OuterIdentifierSeed,
+	OuterIdentifiers,
 	OuterLimitOther,
 	OuterLimitIke,
 	OuterLimitArp,

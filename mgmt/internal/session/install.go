@@ -55,6 +55,9 @@ func (s *Session) install(m *model.Model, p *plan.Plan) error {
 	if err := s.ports(m); err != nil {
 		return err
 	}
+	if err := s.Box.SeedIdentifiers(); err != nil {
+		return err
+	}
 	opened := false
 	rows := rowWriter{box: s.Box, ivMask: s.IVMask, alive: s.Alive}
 	defer rows.wipe()

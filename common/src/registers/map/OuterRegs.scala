@@ -49,6 +49,17 @@ object OuterRegs {
     val route = RowField(1, 1)
     val dst = RowField(2, 1)
   }
+  val identifierSeed =
+    RegisterDesc("identifier_seed", 0x24c, RegisterRole.Control, writable = 0xc000ffffL, pulse = 0xc0000000L)
+  object IdentifierSeed {
+    val word = RowField(0, 16)
+    val first = RowField(30, 1)
+    val load = RowField(31, 1)
+  }
+  val identifiers = RegisterDesc("identifiers", 0x250, RegisterRole.Status)
+  object Identifiers {
+    val seeded = RowField(0, 1)
+  }
   val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
   object LimitOther {
     val rate = RowField(0, 16)
@@ -133,6 +144,8 @@ object OuterRegs {
     qosDscpLow,
     qosDscpHigh,
     skipHeaders,
+    identifierSeed,
+    identifiers,
     limitOther,
     limitIke,
     limitArp,

@@ -34,12 +34,15 @@ class HeaderBuilderSpec extends AnyFunSuite with CompiledOnce {
     request.tunnel.destinationPort.poke(row.destinationPort)
     request.nextHopValid.poke(true)
     request.nextHopMac.poke(row.nextHopMac)
+    dut.io.identifiers.bits.v4.poke(row.identification)
+    dut.io.identifiers.bits.v6.poke(row.identification)
   }
 
   private def faultOf(dut: HeaderBuilder): String = {
     val fault = dut.io.built.bits.fault
     val names = Seq(
       "disabled" -> fault.txDisabled,
+      "identifier" -> fault.noIdentifier,
       "template" -> fault.noTunnel,
       "nexthop" -> fault.noNextHop,
       "mtu" -> fault.mtu
@@ -52,11 +55,15 @@ class HeaderBuilderSpec extends AnyFunSuite with CompiledOnce {
       dut.io.portMac.poke(OuterFrames.portMac)
       dut.io.portMtu.poke(9582)
       dut.io.enable.poke(true)
+      dut.io.identifiers.valid.poke(true)
       dut.clock.step()
       val answers = Iterator.range(0, rows.size + HeaderBuilder.latency).flatMap { cycle =>
         val valid = cycle < rows.size
         dut.io.request.valid.poke(valid)
-        if (valid) pokeRow(dut, rows(cycle))
+        if (valid) {
+          pokeRow(dut, rows(cycle))
+          dut.io.identifiers.ready.expect(!rows(cycle).bypass)
+        }
         val answered = dut.io.built.valid.peek().litToBoolean
         assert(answered == cycle >= HeaderBuilder.latency, s"cycle $cycle")
         val answer = Option.when(answered)((
@@ -182,8 +189,17 @@ class HeaderBuilderSpec extends AnyFunSuite with CompiledOnce {
         dut.io.built.bits.cut.v6.expect(row.v6)
       }
 
+      // Without an identification ESP does not go, and packets that need none do.
+      dut.io.identifiers.valid.poke(false)
+      for (row <- Seq(v4, inUdp, v6, inUdpV6, rows.find(_.bypass).get)) {
+        pokeRow(dut, row)
+        dut.io.request.valid.poke(true)
+        dut.clock.step(HeaderBuilder.latency)
+        assert(faultOf(dut) == (if (row.bypass) "" else "identifier"), row)
+      }
+
       dut.io.enable.poke(false)
-      dut.io.request.valid.poke(true)
+      pokeRow(dut, v4)
       dut.clock.step(HeaderBuilder.latency)
       assert(faultOf(dut) == "disabled")
     }

@@ -6,6 +6,7 @@ import sallyport.common.registers.map.{Chip, CommonRegs, OuterRegs, OuterTables,
 import sallyport.common.simulation.{CompiledOnce, LongForm}
 import sallyport.common.table.CuckooHash
 import sallyport.iface.chip.InterfaceConfig
+import sallyport.iface.identifiers.IdentifierSource
 
 import scala.util.Random
 
@@ -67,6 +68,20 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
     for ((register, n) <- localIpv6.zipWithIndex) bus.write(register, OuterFrames.localIpv6 >> 32 * n & 0xffffffffL)
   }
 
+  /** Writes a key of identifications. */
+  private def seed(bench: OuterCoreBench): Unit = {
+    import OuterRegs.IdentifierSeed.{first, load, word}
+    for (n <- 0 until IdentifierSource.seedWords) {
+      assert(bench.bus.read(OuterRegs.identifiers) == 0, s"a key of $n words")
+      val begins = if (n == 0) first.put(1) else BigInt(0)
+      bench.bus.write(OuterRegs.identifierSeed, word.put(1000 + n) | begins | load.put(1))
+    }
+    bench.bus.write(OuterRegs.identifierSeed, 0)
+    assert(bench.bus.read(OuterRegs.identifierSeed) == 0, "a part of the key stays in the register")
+    bench.run(100)
+    assert(bench.bus.read(OuterRegs.identifiers) == OuterRegs.Identifiers.seeded.put(1))
+  }
+
   /** What the counters say of `frames`. */
   private def counts(frames: Seq[OuterFrame]): Map[String, BigInt] = {
     val reasons = Map(
@@ -113,9 +128,16 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
       assert(bench.balanced(none) == quiet + ("drop_tx_disabled" -> BigInt(1)))
       bench.bus.write(OuterRegs.control, enabled)
 
-      // All frames in, all headers out, at once. The packet that was refused has used an
-      // identification.
+      // Without a key there are no identifications, and no ESP.
       var before = bench.counters()
+      assert(bench.bus.read(OuterRegs.identifiers) == 0)
+      bench.send(Sent(payload(80), tunnel))
+      bench.drain()
+      assert(bench.balanced(before) == Map("link_rx_packets" -> 1, "drop_no_identifier" -> 1))
+      seed(bench)
+
+      // All frames in, all headers out, at once.
+      before = bench.counters()
       val frames = random.shuffle(OuterFrames.all)
       frames.foreach(f => bench.receive(f.bytes, interval = random.nextInt(8)))
       val sent = rows.zipWithIndex.map { case (row, i) =>
@@ -128,10 +150,11 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
       def sorted(outcomes: Seq[Outcome]) = outcomes.sortBy(_.toString)
       assert(sorted(bench.linked.toSeq) == sorted(frames.map(_.outcome).collect { case l: Outcome.Link => l }))
       assert(sorted(bench.punted.toSeq) == sorted(frames.map(_.outcome).collect { case p: Outcome.Punt => p }))
-      val expected = sent.zip(rows).map { case (packet, row) => (row.header ++ packet.payload).padTo(60, 0.toByte) }
-      assert(bench.frames.size == expected.size)
-      for (((got, want), i) <- bench.frames.zip(expected).zipWithIndex)
-        assert(withoutIdentification(got) == withoutIdentification(want), s"row $i")
+      assert(bench.frames.size == sent.size)
+      val expected = bench.frames.toSeq.zip(sent).zip(rows).map { case ((got, packet), row) =>
+        (row.as(got) ++ packet.payload).padTo(60, 0.toByte)
+      }
+      for (((got, want), i) <- bench.frames.zip(expected).zipWithIndex) assert(got == want, s"row $i")
       val encrypted = Map[String, BigInt](
         "link_rx_packets" -> sent.size,
         "tx_frames" -> sent.size,
@@ -214,9 +237,6 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
       rates(dut, bench)
     }
   }
-
-  private def withoutIdentification(frame: Seq[Byte]): Seq[Byte] =
-    if (frame(23) == 50 || frame(23) == 17) frame.take(18) ++ frame.slice(20, 24) ++ frame.drop(26) else frame
 
   private def rates(dut: OuterCoreHarness, bench: OuterCoreBench): Unit = {
     for (name <- Seq("rule_bypass_padded", "esp_36", "esp_80", "esp_1464")) {

@@ -7,6 +7,7 @@ import sallyport.common.registers.map.{DscpMapRow, TunnelRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 import sallyport.common.table.TablePort
+import sallyport.iface.identifiers.IdentifierSource
 
 import scala.collection.mutable
 import scala.util.Random
@@ -20,6 +21,7 @@ private class OuterEncryptHarness(config: OuterConfig) extends Module {
   private val events = io.events
   private val named: Seq[(String, UInt)] = Seq(
     "tx_disabled" -> events.fault.txDisabled,
+    "no_identifier" -> events.fault.noIdentifier,
     "no_tunnel" -> events.fault.noTunnel,
     "no_next_hop" -> events.fault.noNextHop,
     "mtu" -> events.fault.mtu,
@@ -39,10 +41,7 @@ private class OuterEncryptHarness(config: OuterConfig) extends Module {
 
 class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
 
-  /**
-   * As many as there are next hops, and the last that is not there; the identification counts
-   * those of IPv4.
-   */
+  /** As many as there are next hops, and the last that is not there. */
   private val rows = {
     val (v6, v4) = OuterHeaderRow.all.partition(_.v6)
     val (summed, plain) = v6.partition(_.summed)
@@ -126,11 +125,24 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
       dut.clock.step()
     }
 
+    /** The key of identifications. */
+    def seed(): Unit = {
+      dut.io.seed.valid.poke(true)
+      for (n <- 0 until IdentifierSource.seedWords) {
+        dut.io.seed.bits.first.poke(n == 0)
+        dut.io.seed.bits.word.poke(random.nextInt(1 << IdentifierSource.seedWordBits))
+        dut.clock.step()
+      }
+      dut.io.seed.valid.poke(false)
+      while (!flag(dut.io.seeded)) dut.clock.step()
+    }
+
     def start(): Unit = {
       dut.io.enable.poke(true)
       dut.io.portMac.poke(OuterFrames.portMac)
       dut.io.portMtu.poke(9582)
       while (!flag(dut.io.ready)) dut.clock.step()
+      seed()
       for ((row, i) <- rows.zipWithIndex) {
         write(dut.io.nextHopTable, i, row.nextHopRow)
         if (!row.bypass) write(dut.io.tunnelTable, i, row.tunnelRow(nextHop = i))
@@ -172,7 +184,7 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
         val payloads = payload(row)
         bench.send(Sent(payloads, i, row.bypass, row.tos, row.df, row.nextHeader))
         bench.settle()
-        assert(bench.frames.last == (row.header ++ payloads).padTo(60, 0.toByte), s"row $i")
+        assert(bench.frames.last == (row.as(bench.frames.last) ++ payloads).padTo(60, 0.toByte), s"row $i")
       }
       assert(bench.frames.size == rows.size)
     }
@@ -183,8 +195,7 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
       val bench = new Bench(dut)
       bench.start()
 
-      // One packet a row, in the order that the identification counts them, with a port that stalls
-      // now and then.
+      // One packet a row, with a port that stalls now and then.
       val sent = rows.zipWithIndex.map { case (row, i) =>
         Sent(payload(row), i, row.bypass, row.tos, row.df, row.nextHeader)
       }
@@ -196,7 +207,7 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
       (1 to 3).foreach(_ => bench.settle())
       assert(bench.frames.size == rows.size)
       for (((packet, row), i) <- sent.zip(rows).zipWithIndex)
-        assert(bench.frames(i) == (row.header ++ packet.payload).padTo(60, 0.toByte), s"row $i")
+        assert(bench.frames(i) == (row.as(bench.frames(i)) ++ packet.payload).padTo(60, 0.toByte), s"row $i")
       val bytes = bench.frames.map(_.length + 4).sum
       assert(bench.counts.filter(_._2 != 0) == Map("tx_frames" -> rows.size, "tx_bytes" -> bytes))
 

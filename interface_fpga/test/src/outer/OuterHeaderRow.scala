@@ -40,6 +40,24 @@ case class OuterHeaderRow(
   /** The header has a checksum of the bytes behind it, [[OuterHeaderRow.pattern]]. */
   def summed: Boolean = v6 && encap
 
+  /** Of IPv4, where it is a count of the ESP rows; 0 of all others. */
+  def identification: Int =
+    if (bypass || v6) 0 else OuterHeaderRow.word(header, OuterHeaderRow.identificationAt)
+
+  /**
+   * The header with another identification, of IPv4 and not bypassed. Its checksum follows from
+   * scapy's by RFC 1624, equation 3.
+   */
+  def identified(number: Int): Seq[Byte] = if (bypass || v6) header
+  else {
+    import OuterHeaderRow.{checksumAt, fold, identificationAt, patched, word}
+    val sum = fold((~word(header, checksumAt) & 0xffff) + (~identification & 0xffff) + number)
+    patched(patched(header, identificationAt, number), checksumAt, ~sum & 0xffff)
+  }
+
+  /** The header with the identification that `frame` has. */
+  def as(frame: Seq[Byte]): Seq[Byte] = identified(OuterHeaderRow.word(frame, OuterHeaderRow.identificationAt))
+
   /** Of the ESP trailer, or of a bypassed packet: what LinkMeta says of it. */
   def nextHeader: Int = if (bypassVersion == 6) 41 else 4
 
@@ -58,6 +76,15 @@ case class OuterHeaderRow(
 }
 
 object OuterHeaderRow {
+
+  /** Of an IPv4 header behind an Ethernet header. */
+  private val identificationAt: Int = 18
+  private val checksumAt: Int = 24
+
+  private def word(bytes: Seq[Byte], at: Int): Int = (bytes(at) & 0xff) << 8 | bytes(at + 1) & 0xff
+  private def patched(bytes: Seq[Byte], at: Int, word: Int): Seq[Byte] =
+    bytes.patch(at, Seq((word >> 8).toByte, word.toByte), 2)
+  private def fold(sum: Int): Int = if (sum > 0xffff) fold((sum & 0xffff) + (sum >> 16)) else sum
 
   def pattern(length: Int): Seq[Byte] = Seq.tabulate(length)(i => (i % 251).toByte)
 

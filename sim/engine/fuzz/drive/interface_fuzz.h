@@ -42,8 +42,9 @@ class InterfaceFuzz : public Bench {
     size_t controlCount;
     uint16_t reassemblyTimeout;
     unsigned tables;
-    std::set<unsigned> decisions;  // tables whose rows may have BYPASS
-    std::set<unsigned> windows;    // tables whose rows start anti-replay windows anew
+    std::set<unsigned> decisions;                   // tables whose rows may have BYPASS
+    std::set<unsigned> windows;                     // tables whose rows start anti-replay windows anew
+    std::vector<sim::RegisterRequest> others = {};  // further registers that software writes
   };
   InterfaceFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, Kind kind);
 

@@ -155,7 +155,7 @@ inline constexpr std::array<Counter, 31> kCryptoCounters{{
     {"drop_dec_upset", "decrypt", "drop"},
 }};
 
-inline constexpr std::array<Counter, 92> kOuterCounters{{
+inline constexpr std::array<Counter, 93> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -173,6 +173,7 @@ inline constexpr std::array<Counter, 92> kOuterCounters{{
     {"tunnel_row_upset", "encrypt", "info"},
     {"next_hop_row_upset", "encrypt", "info"},
     {"dscp_map_row_upset", "encrypt", "info"},
+    {"drop_no_identifier", "encrypt", "drop"},
     {"rx_frames", "decrypt", "received"},
     {"rx_bytes", "decrypt", "info"},
     {"drop_rx_bad_fcs", "decrypt", "drop"},
