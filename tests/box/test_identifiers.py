@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
@@ -26,7 +28,7 @@ def unforeseen(numbers: list[int], bits: int) -> None:
     """No number twice, no favourite step to the next one, and each bit 1 some half of the time."""
     assert len(set(numbers)) == len(numbers)
     modulus = 1 << bits
-    steps = {(b - a) % modulus for a, b in zip(numbers, numbers[1:], strict=False)}
+    steps = {(b - a) % modulus for a, b in pairwise(numbers)}
     assert len(steps) > 0.9 * len(numbers)
     for bit in range(bits):
         ones = sum(number >> bit & 1 for number in numbers)
