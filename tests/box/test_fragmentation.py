@@ -160,3 +160,37 @@ def test_route_s_mtu_holds_for_options_too(make_box) -> None:
     outcome = make_box(batch).red(frames(packets))
     assert [frame[14:] for frame in outcome.out] == [forwarded(packets[0])]
     assert outcome.named() == {"inner.punt_mtu": 1}
+
+
+# The longest packets that a frame holds, ESP with GCM, and ESP of every suite.
+FRAME_LIMIT, GCM_LIMIT, ESP_LIMIT = 9582, 9546, 9518
+
+
+@pytest.mark.parametrize("flag", ["", "flag nopmtudisc"])
+def test_jumbos_that_no_esp_holds_are_cut_before_it(make_box, flag: str) -> None:
+    tunnel = Tunnel()
+    batch = tunnel.batch().replace("mode tunnel replay-window", f"mode tunnel {flag} replay-window", 1)
+    sizes = (ESP_LIMIT, ESP_LIMIT + 1, GCM_LIMIT, GCM_LIMIT + 1, FRAME_LIMIT)
+    packets = [v4(size, ident=size) for size in sizes]
+    outcome = make_box(batch).red(frames(packets))
+    inside = [*map(bytes, fragment(IP(forwarded(packets[1])), (ESP_LIMIT - 20) // 8 * 8))]
+    assert len(inside) == 2
+    peer = tunnel.peer_receiver()
+    joined = defragment([esp_payload(frame) for frame in outcome.out])
+    left = [bytes(peer.decrypt(packet)) for packet in sorted(joined, key=lambda packet: packet.seq)]
+    assert left[0] == forwarded(packets[0])
+    assert [bytes(packet) for packet in defragment([IP(packet) for packet in left[1:]])] == [
+        *map(forwarded, packets[1:])
+    ]
+    assert left[1:3] == inside
+    assert outcome.named() == {}
+    assert outcome.counters["inner"]["frag_packets"] == len(sizes) - 1
+
+
+def test_jumbos_that_must_not_be_cut_are_punted(make_box) -> None:
+    """Of an SA that clears DF, too, whose packets may be as long as one ESP packet holds."""
+    batch = Tunnel().batch().replace("mode tunnel replay-window", "mode tunnel flag nopmtudisc replay-window", 1)
+    long = [v4(GCM_LIMIT + 1, "DF"), v6(GCM_LIMIT + 1), v4(FRAME_LIMIT, "DF"), v6(FRAME_LIMIT)]
+    outcome = make_box(batch).red(frames([v4(GCM_LIMIT, "DF"), v6(GCM_LIMIT), *long]))
+    assert outcome.named() == {"inner.punt_mtu": len(long)}
+    assert read_frames(outcome.folder / "punt-inner.pcapng") == [bytes(frame) for frame in frames(long)]

@@ -86,18 +86,24 @@ def test_outer_header_is_made_as_the_sa_says(make_box, ends: tuple[str, str]) ->
         cases += [(packet, peer, mask, own, df) for packet in inner]
     outcome = make_box(batch).red([ETHERNET / packet for packet, *_ in cases])
     outers = [esp_payload(frame) for frame in outcome.out]
+    labels: dict[int, set[int]] = {}
     for outer, (packet, peer, mask, own, df) in zip(outers, cases, strict=True):
         assert (outer.src, outer.dst) == ends
         inner = traffic_class(packet)
         added = own.get(inner >> 2, inner & 0xFC) if isinstance(own, dict) else own
         assert traffic_class(outer) == inner & mask | added
         if IPv6 in outer:
-            assert (outer.hlim, outer.fl, outer.nh) == (TTL, 0, 50)
+            assert (outer.hlim, outer.nh) == (TTL, 50)
+            assert outer.fl, "no flow label (RFC 6438 3)"
+            labels.setdefault(id(peer), set()).add(outer.fl)
         else:
             has_df = (IPv6 in packet or "DF" in packet.flags) if df is None else df
             assert (outer.ihl, outer.ttl, outer.frag, outer.proto) == (5, TTL, 0, 50)
             assert outer.flags == ("DF" if has_df else "")
         assert bytes(peer.decrypt(outer)) == forwarded(bytes(packet))
+    # One for each SA, and hardly two SAs with the same.
+    assert all(len(each) == 1 for each in labels.values())
+    assert len(set().union(*labels.values())) == len(labels)
     if IP in outers[0]:
         assert len({outer.id for outer in outers}) == len(outers)
     assert outcome.named() == {}

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from ipaddress import ip_address
+
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6, in6_chksum
 from scapy.layers.l2 import Ether
@@ -52,7 +55,7 @@ def fault(frame: bytes, wanted: Protected, opened: Opened, identifications: Iden
         fields = {
             "version": 6,
             "tc": tos,
-            "fl": 0,
+            "fl": flow_label(sa),
             "plen": udp + length,
             "nh": protocol,
             "hlim": TTL,
@@ -73,6 +76,13 @@ def fault(frame: bytes, wanted: Protected, opened: Opened, identifications: Iden
         wrong = _different(UDP(esp[:8]), {"sport": sport, "dport": dport, "len": 8 + length, "chksum": check})
         esp = esp[8:]
     return wrong or esp_fault(esp, wanted, opened)
+
+
+def flow_label(sa: Sa) -> int:
+    """One for each SA (RFC 6438 3), of what everyone can read in its packets
+    (docs/explanation/encrypt-path.md)."""
+    ends = ip_address(sa.src).packed + ip_address(sa.dst).packed
+    return max(int.from_bytes(sha256(ends + sa.spi.to_bytes(4, "big")).digest()[:4], "big") >> 12, 1)
 
 
 def _udp_checksum(outer: Packet, udp: bytes) -> int:

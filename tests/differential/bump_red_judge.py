@@ -7,11 +7,11 @@ from __future__ import annotations
 from . import frame_judge
 from .ethernet import Frame
 from .icmp_errors import outgoing
-from .mtu import esp_pieces, inner_mtu
+from .mtu import LONGEST_ESP, esp_pieces, inner_mtu
 from .outcome import Clear, Lost, Outcome, Transported, ends
 from .policy import Hosts
 from .reading import Reading
-from .red_judge import IPV4_HEADER, LONGEST_ESP, RedJudge, packet_bytes
+from .red_judge import IPV4_HEADER, RedJudge, packet_bytes
 from .sa import Sa
 from .transport import MOST_BYTES, crossed, has_room
 

@@ -192,7 +192,8 @@ def _out_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
     found: dict[Selector, Policy] = {}
 
     def add(selector: Selector, priority: int, action: str | Sa) -> None:
-        found.setdefault(selector, Policy(selector, "out", priority, action))
+        mss = isinstance(action, Sa) and dice.random() < 0.5
+        found.setdefault(selector, Policy(selector, "out", priority, action, mss))
 
     selectors = any_selectors(dice, "red", "black")
     for _ in range(12):
@@ -218,7 +219,8 @@ def _in_policies(dice: random.Random, sas: list[Sa]) -> list[Policy]:
     found: dict[Selector, Policy] = {}
 
     def add(selector: Selector, priority: int, action: str | Sa) -> bool:
-        policy = Policy(selector, dice.choice(["in", "fwd"]), priority, action)
+        mss = isinstance(action, Sa) and dice.random() < 0.5
+        policy = Policy(selector, dice.choice(["in", "fwd"]), priority, action, mss)
         return found.setdefault(selector, policy) is policy
 
     selectors = any_selectors(dice, "black", "red")

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from scapy.layers.inet import IP
 
+from tests.support.mss import clamped
+
 from .addresses import Port, martian, of_one_link
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
 from .forwarding import ecn_behind_tunnel, forwarded, framed, unexpected, with_ecn
 from .icmp_errors import returning
+from .mtu import LONGEST_PACKET, inner_mtu
 from .numbers import HighHalf, Window
 from .outcome import Clear, Outcome, ends
 from .policy import decide
@@ -48,6 +51,10 @@ class Inbound:
         self.policies = configuration.incoming()
         self.paths = configuration.paths
         self.red = Port.at("red", configuration)
+        self.segment_mtu = 0
+        if any(policy.mss and policy.carried_by(sa) for policy in self.policies):
+            back = min(mtu for mtu in (self.paths.to_host("black", sa.src)[1], self.paths.mtu, LONGEST_PACKET) if mtu)
+            self.segment_mtu = inner_mtu(sa, back)
 
     def receive(self, esp: bytes, outer: Reading, head: bytes) -> Outcome:
         """`head`: the frame's bytes in front of ESP; `outer` is read from them."""
@@ -104,7 +111,8 @@ class Inbound:
             return "drop_inner_ttl_expired"
         counters = ["tx_frames", *(["ecn_unexpected"] if unexpected(packet.tos, outer.tos) else [])]
         mac = self.paths.station(packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
-        return counters, Clear(framed("red", mac, forwarded(with_ecn(data[: packet.total], ecn))))
+        fitting = clamped(data[: packet.total], self.segment_mtu)
+        return counters, Clear(framed("red", mac, forwarded(with_ecn(fitting, ecn))))
 
     def allows(self, packet: Reading) -> bool:
         """Whether the first policy that it meets is one of the SA's (RFC 4301 4.4.1: the SPD is

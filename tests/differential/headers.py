@@ -66,8 +66,10 @@ def udp(source: int, destination: int, payload: bytes, length: int | None = None
     return struct.pack("!HHHH", source, destination, right & 0xFFFF if length is None else length, check) + payload
 
 
-def tcp(source: int, destination: int, sequence: int, flags: int) -> bytes:
-    return struct.pack("!HHIIBBHHH", source, destination, sequence, 0, 0x50, flags, 8192, 0, 0)
+def tcp(source: int, destination: int, sequence: int, flags: int, options: bytes = b"", checksum: int = 0) -> bytes:
+    """`options` are a multiple of 4 bytes."""
+    words = 5 + len(options) // 4
+    return struct.pack("!HHIIBBHHH", source, destination, sequence, 0, words << 4, flags, 8192, checksum, 0) + options
 
 
 def sctp(source: int, destination: int, tag: int) -> bytes:

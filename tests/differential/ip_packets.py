@@ -133,7 +133,7 @@ def _port(dice: random.Random) -> int:
 
 def _upper(dice: random.Random, version: int, protocol: int, first: int, second: int, data: bytes) -> bytes:
     if protocol == 6:
-        return headers.tcp(first, second, dice.randrange(1 << 32), dice.randrange(256)) + data
+        return _tcp(dice, first, second) + data
     if protocol == 17:
         return headers.udp(first, second, data, dice.randrange(65536) if dice.random() < 0.1 else None)
     if protocol == 132:
@@ -145,6 +145,32 @@ def _upper(dice: random.Random, version: int, protocol: int, first: int, second:
     if protocol == MOBILITY:
         return headers.mobility(first & 255, dice.randrange(256), dice.randbytes(4)) + data
     return data
+
+
+def _tcp(dice: random.Random, first: int, second: int) -> bytes:
+    """Half of them open a connection, with options in any order, some of them broken."""
+    flags, options = dice.randrange(256), b""
+    if dice.random() < 0.5:
+        flags = dice.choice([0x02, 0x12, 0xC2, 0x02 | dice.randrange(256) & 0xFB])
+        mss = bytes((2, 4)) + dice.choice(
+            [0, 536, 1200, 1218, 1240, 1340, 1360, 1460, 8960, dice.randrange(65536)]
+        ).to_bytes(2, "big")
+        others = [
+            b"\x01",
+            b"\x01",
+            b"\x03\x03\x07",
+            b"\x04\x02",
+            b"\x08\x0a" + dice.randbytes(8),
+            b"\x00",
+            bytes((254, dice.randrange(6))),
+        ]
+        parts = dice.sample(others[:5], dice.randrange(5)) + [mss] * dice.choice([0, 1, 1, 1, 2])
+        if dice.random() < 0.15:
+            parts.append(dice.choice(others))
+        dice.shuffle(parts)
+        options = b"".join(parts)[:40]
+        options += bytes(-len(options) % 4)
+    return headers.tcp(first, second, dice.randrange(1 << 32), flags, options, dice.randrange(65536))
 
 
 def _ipv4(dice: random.Random, src: Address, dst: Address, protocol: int, upper: bytes, straight: bool) -> bytes:

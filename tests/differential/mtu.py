@@ -10,6 +10,10 @@ from scapy.layers.inet import IP, fragment
 
 from .sa import Sa
 
+LONGEST_PACKET = 9582  # what a frame of 9600 B holds
+LONGEST_ESP = 9582  # docs/explanation/crypto-chip.md
+CUT_FIRST = 9518  # longer ones may fit no ESP
+
 
 @cache
 def inner_mtu(sa: Sa, mtu: int) -> int:
@@ -18,6 +22,12 @@ def inner_mtu(sa: Sa, mtu: int) -> int:
     kept = ip_header(sa) if sa.transport else 0
     sizes = range(kept, mtu)
     return max((size for size in sizes if sa.outer_header + sa.esp_bytes(size - kept) <= mtu), default=0)
+
+
+@cache
+def esp_limit(sa: Sa) -> int:
+    """The longest packet that one packet of ESP holds."""
+    return max(size for size in range(CUT_FIRST, LONGEST_ESP) if sa.esp_bytes(size) <= LONGEST_ESP)
 
 
 def ip_header(sa: Sa) -> int:

@@ -112,15 +112,17 @@ class Hosts:
 @dataclass(frozen=True)
 class Policy:
     """One line: `direction` is out, in or fwd; `action` is allow, block or punt, or what
-    protects."""
+    protects. `mss`: TCP segments are to fit the SA."""
 
     selector: Selector
     direction: str
     priority: int
     action: str | Sa | Hosts
+    mss: bool = False
 
     def line(self) -> str:
         text = f"xfrm policy add {self.selector.words()} dir {self.direction} priority {self.priority} "
+        text += "flag mss " if self.mss else ""
         return text + (f"action {self.action}" if isinstance(self.action, str) else self.action.template)
 
     def far_end(self) -> str | None:

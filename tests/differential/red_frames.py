@@ -8,6 +8,10 @@ import random
 from . import damage, error_packets, ethernet, ip_packets
 from .configuration import Configuration
 from .ethernet import Frame
+from .icmp_errors import outgoing
+from .mtu import CUT_FIRST
+from .reading import read
+from .sa import Sa
 from .trains import CUT, Trains
 
 DAMAGED = 0.10
@@ -30,12 +34,24 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         if dice.random() < LONG:
             aims = clear if dice.random() < 0.3 else selectors
             packet = ip_packets.make(dice, "red", aims, ip_packets.long_size(dice))
-            frames.append(ethernet.around(dice, "red", packet))
+            if not _limited(configuration, packet):
+                frames.append(ethernet.around(dice, "red", packet))
             continue
         packet = error_packets.some(dice, "red", selectors)
         if dice.random() < DAMAGED:
             packet = damage.packet(dice, packet)
-        elif dice.random() < CUT and trains.begin(packet):
+        if _limited(configuration, packet):
+            continue
+        if dice.random() < CUT and trains.begin(packet):
             continue
         frames.append(ethernet.around(dice, "red", packet))
     return [*frames, *trains.rest()]
+
+
+def _limited(configuration: Configuration, packet: bytes) -> bool:
+    """Cut before ESP, by an SA with a hard limit: how many numbers are left for how many packets
+    then depends on the order in which they pass."""
+    if len(packet) <= CUT_FIRST:
+        return False
+    policy, _ = outgoing(configuration.out(), read(packet, packet[0] >> 4))
+    return policy is not None and isinstance(policy.action, Sa) and policy.action.hard_limit > 0

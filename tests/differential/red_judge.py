@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
+from tests.support.mss import clamped
+
 from . import frame_judge
 from .addresses import Port
 from .configuration import Configuration
 from .ethernet import Frame
 from .forwarding import forwarded, framed
 from .icmp_errors import outgoing
-from .mtu import clear_pieces, esp_pieces, inner_mtu
+from .mtu import CUT_FIRST, LONGEST_ESP, LONGEST_PACKET, clear_pieces, esp_limit, esp_pieces, inner_mtu
 from .outcome import Clear, Lost, Outcome, Protected, behind, ends
 from .reading import Reading
 from .reassembly import Reassembly
 from .sa import Sa
 
 IPV4_HEADER = 20  # without options
-LONGEST_ESP = 9582  # docs/explanation/crypto-chip.md
-LONGEST_PACKET = 9582  # what a frame of 9600 B holds
 
 
 class RedJudge:
@@ -51,7 +51,7 @@ class RedJudge:
             return ends("inner.punt_ttl")
         data = forwarded(packet_bytes(frame, packet))
         if isinstance(policy.action, Sa):
-            return self._protect(policy.action, packet, data)
+            return self._protect(policy.action, packet, data, policy.mss)
         return self._bypass(packet, data, *self.configuration.paths.to("black", policy.selector.dst))
 
     def _bypass(self, packet: Reading, data: bytes, mac: str, route_mtu: int) -> Outcome:
@@ -68,24 +68,39 @@ class RedJudge:
         sent = tuple(Clear(framed("black", mac, piece)) for piece in pieces)
         return Outcome((*counters, *(*before, "outer.tx_frames") * len(pieces)), sent=sent)
 
-    def _protect(self, sa: Sa, packet: Reading, data: bytes) -> Outcome:
+    def _protect(self, sa: Sa, packet: Reading, data: bytes, mss: bool) -> Outcome:
         mac, route_mtu = self.configuration.paths.to_host("black", sa.dst)
         mtu = self._mtu(route_mtu)
-        if sa.copy_df and packet.dont_fragment and len(data) > inner_mtu(sa, mtu):
+        most = inner_mtu(sa, mtu) if sa.copy_df else esp_limit(sa)
+        if mss:
+            data = clamped(data, most)
+        if packet.dont_fragment and len(data) > most:
             return ends("inner.punt_mtu")
         before = ("inner.tx_protect",)
         lapsed = ("inner.drop_lifetime",) if sa.hard_limit else ()
+        if len(data) > CUT_FIRST and packet.header == IPV4_HEADER and packet.version == 4:
+            pieces = clear_pieces(data, min(most, CUT_FIRST))
+            counters = ["inner.frag_packets", *["inner.frag_split"] * (len(pieces) - 1)]
+            sent = []
+            for piece in pieces:
+                counters += [*before, *_behind_esp(sa, piece, mtu)]
+                sent.append(Protected(sa, piece, packet.tos, False, mac, mtu))
+            return Outcome(tuple(counters), sent=tuple(sent), fast=sa.suite.fast, lapsed=lapsed)
         if sa.esp_bytes(len(data)) > LONGEST_ESP:
             return Outcome((*before, "crypto.drop_enc_oversize"), sent=(Lost(sa),), fast=sa.suite.fast, lapsed=lapsed)
-        frames = esp_pieces(sa, len(data), mtu)
-        cut = ("outer.frag_packets", *("outer.frag_split",) * (frames - 1)) if frames > 1 else ()
-        counters = (*before, "crypto.black_tx_packets", *cut, *("outer.tx_frames",) * frames)
-        sent = Protected(sa, data, packet.tos, packet.dont_fragment, mac, mtu)
-        return Outcome(counters, sent=(sent,), fast=sa.suite.fast, lapsed=lapsed)
+        whole = Protected(sa, data, packet.tos, packet.dont_fragment, mac, mtu)
+        return Outcome((*before, *_behind_esp(sa, data, mtu)), sent=(whole,), fast=sa.suite.fast, lapsed=lapsed)
 
     def _mtu(self, of_route: int) -> int:
         """A route's MTU bounds what it may be, and so does the port's."""
         return min(mtu for mtu in (of_route, self.configuration.paths.mtu, LONGEST_PACKET) if mtu)
+
+
+def _behind_esp(sa: Sa, data: bytes, mtu: int) -> tuple[str, ...]:
+    """Counters of a packet of ESP, which is cut if it is too long."""
+    frames = esp_pieces(sa, len(data), mtu)
+    cut = ("outer.frag_packets", *("outer.frag_split",) * (frames - 1)) if frames > 1 else ()
+    return ("crypto.black_tx_packets", *cut, *("outer.tx_frames",) * frames)
 
 
 def packet_bytes(frame: Frame, packet: Reading) -> bytes:

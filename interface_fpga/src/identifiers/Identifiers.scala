@@ -34,7 +34,7 @@ class SeedWord extends Bundle {
  * One of IPv4 differs from at least the last [[IdentifierSource.apart]] ones ([[RecentNumbers]]),
  * whatever their destination. Those of IPv6 are random numbers of 32 bits.
  *
- * More than two every three cycles in the long run, of which [[IdentifierSource.waiting]] wait.
+ * More than two every three cycles in the long run; [[IdentifierSource.waiting]] are drawn ahead.
  */
 class IdentifierSource extends Module {
   import IdentifierSource._

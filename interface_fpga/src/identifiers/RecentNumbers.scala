@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Lets a number through that is none of the last `apart` ones, as FreeBSD's `ip_randomid` does.
+ * Lets a number through if it is not among the last `apart` ones, as FreeBSD's `ip_randomid` does.
  *
  * A memory has for each number the generation in which it was let through last. A generation ends
  * after `apart` numbers; those of this one and of the one before are refused. Generations are

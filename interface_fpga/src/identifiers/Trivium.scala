@@ -26,7 +26,7 @@ class Trivium extends Module {
   private val b = Reg(UInt(84.W))
   private val c = Reg(UInt(111.W))
 
-  /** Bit s`k` of a register that begins with s`first`, for 64 steps: of the first step in bit 63. */
+  /** Bit s`k` of a register that begins with s`first`, for 64 steps: the first step's in bit 63. */
   private def taps(register: UInt, first: Int)(k: Int): UInt =
     register(k - first, k - first - Trivium.stepBits + 1)
   private def ofA = taps(a, 1) _

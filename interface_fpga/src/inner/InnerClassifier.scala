@@ -8,6 +8,7 @@ import sallyport.common.registers.map.{Action, FlowRow, PuntReason}
 import sallyport.common.stream.PacketStream
 import sallyport.iface.fragmentation.FragmentCut
 import sallyport.iface.headers.{ChecksumUpdate, EthernetHeader, IpHeader, Ipv4Header, Ipv6Header}
+import sallyport.iface.mss.MssPatch
 import sallyport.iface.parse.{HeaderFields, HeaderKind}
 import sallyport.iface.receive.{FrameJudge, FrameVerdict, LocalAddresses, ReceiveDrops}
 import sallyport.iface.tfc.TfcPadder
@@ -42,6 +43,9 @@ class InnerVerdict extends FrameVerdict {
 
   /** With `toLink`: the IP header's new values. */
   val rewrite = new IpRewrite
+
+  /** With `toLink`: the TCP header's. Not the classifier's to say. */
+  val mss = new MssPatch
 }
 
 /** The reasons for which [[InnerClassifier]] drops; at most one a frame. */
@@ -60,7 +64,7 @@ class InnerDrops extends ReceiveDrops {
  *     be told (RFC 4301 8.2.1), and so is IPv4 with options under BYPASS, for this chip cannot cut
  *     it (RFC 1812 4.2.2.7); else to the link with TTL or hop limit one less (RFC 4301 5.1.2.1 note
  *     2, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision says so and the header
- *     has no options
+ *     has no options; so is IPv4 without DF that is too long for any ESP packet
  *
  * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to
  * the link, with the TTL that it has and uncut. ESP stands behind the IPv4 header with its options,
@@ -92,6 +96,9 @@ class InnerClassifier extends Module {
 
     /** With `verdict` or `policy`: length of the IP packet. */
     val ipBytes = Output(UInt(PacketStream.lengthBits.W))
+
+    /** With `verdict`: the MTU that TCP segments are to fit; 0: any. */
+    val segmentMtu = Output(UInt(PacketStream.lengthBits.W))
     val drops = Output(new InnerDrops)
   })
 
@@ -116,6 +123,14 @@ class InnerClassifier extends Module {
   private val isTooLong = ask(in.policy.mtu =/= 0.U && fields.totalLength > in.policy.mtu)
   private val hasOptions = fields.headerBytes =/= Ipv4Header.bytes.U
   private val noOptions = ask(!hasOptions)
+  private val cutFirst = ask(fields.totalLength > InnerClassifier.longestForEsp.U && !fields.dontFragment)
+  private val cutMtu = RegNext(
+    Mux(
+      in.policy.mtu === 0.U || in.policy.mtu > InnerClassifier.longestForEsp.U,
+      InnerClassifier.longestForEsp.U,
+      in.policy.mtu
+    )
+  )
   // A bump in the wire leaves packets that are too long to the outer chip.
   private val cutsElsewhere = ask(hasOptions && !io.bump)
   private val tags = fields.l2Bytes(4, 2) - (EthernetHeader.bytes / 4).U
@@ -140,10 +155,11 @@ class InnerClassifier extends Module {
   private val bump1 = RegNext(io.bump)
   private val transport = decides(Action.protect) && policy1.transport
   private val whole = transport || bump1 && !decides(Action.protect)
-  private val cuts =
-    isTooLong && policy1.fragment && noOptions && !whole && policy1.mtu >= FragmentCut.minMtuV4.U
-  private val units = RegNext(Mux(cuts, FragmentCut.units(policy1.mtu, v6 = false.B), 0.U))
+  private val cuts = (isTooLong && policy1.fragment || cutFirst && decides(Action.protect)) &&
+    noOptions && !whole && cutMtu >= FragmentCut.minMtuV4.U
+  private val units = RegNext(Mux(cuts, FragmentCut.units(cutMtu, v6 = false.B), 0.U))
   private val tfc = RegNext(Mux(decides(Action.protect) && !transport, policy1.tfc, 0.U))
+  private val segmentMtu = RegNext(Mux(decides(Action.protect) && !transport && policy1.clamp, policy1.mtu, 0.U))
   private val outcome = RegNext(
     MuxCase(
       dropPolicy,
@@ -204,11 +220,13 @@ class InnerClassifier extends Module {
   verdict.strip := Mux(frame.crosses, 0.U, RegNext(Mux(whole, 0.U, fields1.l2Bytes)))
   verdict.rewrite := RegNext(rewrite)
   when(frame.crosses) { verdict.rewrite.none := true.B }
+  verdict.mss := 0.U.asTypeOf(new MssPatch)
   verdict.link := Mux(frame.crosses, RegNext(crossing), RegNext(link))
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
   io.policy.valid := RegNext(valid2 && frame.passes && RegNext(decided && !upset), false.B)
   io.policy.bits := ShiftRegister(policy1.usage, 2)
+  io.segmentMtu := RegNext(Mux(frame.crosses, 0.U, segmentMtu))
   io.ipBytes := ShiftRegister(fields1.totalLength, 2)
 
   private def drop(condition: Bool): Bool = RegNext(valid2 && condition, false.B)
@@ -227,4 +245,13 @@ class InnerClassifier extends Module {
 
 object InnerClassifier {
   val latency: Int = 3
+
+  /**
+   * The longest IP packet that ESP of any suite may be around: SPI and number, 16 bytes each of IV
+   * and of a block, an ICV of 32, pad length and next header. A longer one must be cut before.
+   */
+  private val longestForEsp: Int = {
+    val (header, iv, block, icv, trailer) = (8, 16, 16, 32, 2)
+    (PacketStream.maxFrameBytes - EthernetHeader.bytes - EthernetHeader.fcsBytes - header - iv - icv) / block * block - trailer
+  }
 }

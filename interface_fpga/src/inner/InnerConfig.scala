@@ -50,7 +50,7 @@ object InnerConfig {
   /**
    * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts. The cuckoo table of flows
    * fills to some 95 %; twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more
-   * than 2 MiB for fragments, which the red side sees few of.
+   * than 1 MiB for fragments, which the red side sees few of.
    */
   val full: InnerConfig = {
     val chip = InterfaceConfig.full
@@ -58,7 +58,7 @@ object InnerConfig {
       saBits = 16,
       flowBits = 16,
       hostBits = 14,
-      chip = chip.copy(reassembly = chip.reassembly.copy(cells = 2048))
+      chip = chip.copy(reassembly = chip.reassembly.copy(cells = 1024))
     )
   }
 

@@ -14,6 +14,7 @@ import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
 import sallyport.iface.forwarding.{HostAddress, NextHopLookup, NextHopQuery}
 import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch, VlanTags}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
+import sallyport.iface.mss.{MssClamp, MssFinder, MssPatch}
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser, HeaderWindow, PacketKey}
 import sallyport.iface.receive.BoxAddresses
 import sallyport.iface.stream.{LookupStage, PacketSteer}
@@ -50,6 +51,7 @@ class InnerDecryptEvents extends Bundle {
 class TreatedVerdict extends Bundle {
   val verdict = new InspectorVerdict
   val patch = new TransportPatch
+  val mss = new MssPatch
 }
 
 /**
@@ -249,6 +251,18 @@ class InnerDecrypt(
   stage.io.result.bits.patch :=
     ShiftRegister(transport.io.patch, findingsTime + InnerInspector.latency - TransportHeader.latency)
 
+  // Of TCP in a tunnel the maximum segment size is found and lowered meanwhile.
+  private val clampTime = findingsTime + InnerInspector.latency - MssClamp.latency
+  private val finder = Module(new MssFinder(parser.io.aligned.get.bits.words.length))
+  finder.io.in := parser.io.aligned.get
+  private val clamp = Module(new MssClamp)
+  clamp.io.option := ShiftRegister(finder.io.out, clampTime - 1 - MssFinder.latency)
+  clamp.io.mtu := ShiftRegister(
+    Mux(hit1 && !meta1.bypass && !meta1.transport, SelectorRow.mtu(row1), 0.U),
+    clampTime - selectorLatency
+  )
+  stage.io.result.bits.mss := clamp.io.patch
+
   // What its SA has carried is read while the rest becomes known, so that it costs no time.
   private val usage = Module(new UsageTable(config.saBits, limited = true))
   usage.io.table <> io.usageTable
@@ -264,7 +278,9 @@ class InnerDecrypt(
   steer.io.select := stage.io.out.bits.meta.verdict.forward
   private val strip = Module(new PacketStripper(new InspectorVerdict, Seq(0))(_ => 0.U, _.length))
   private val forwarded = Wire(chiselTypeOf(strip.io.in))
-  ConnectStream(forwarded, steer.io.out(0))(_ := _.verdict)
+  private val clamped = Wire(chiselTypeOf(steer.io.out(0)))
+  MssClamp.rewrite(clamped, steer.io.out(0))(_.mss)
+  ConnectStream(forwarded, clamped)(_ := _.verdict)
   RewriteHeader(strip.io.in, forwarded)(_.rewrite)
   private val prepend = Module(new HeaderPrepend(InnerDecrypt.headerLengths, new VlanTags))
   ConnectStream(prepend.io.in, strip.io.out) { (header, verdict) =>

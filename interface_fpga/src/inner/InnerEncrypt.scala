@@ -10,6 +10,7 @@ import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, Pa
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
+import sallyport.iface.mss.{MssClamp, MssFinder}
 import sallyport.iface.parse.{HeaderParser, PacketKey}
 import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceivePath, ReceivePathEvents}
 import sallyport.iface.stream.PacketGate
@@ -156,7 +157,18 @@ class InnerEncrypt(
   private val chosen = Module(new SaByDscp)
   chosen.io.in := classifier.io.verdict
   chosen.io.table <> io.dscpSaTable
+
+  // The maximum segment size of TCP is found and lowered meanwhile.
+  private val aligned = path.io.aligned.get
+  private val finder = Module(new MssFinder(aligned.bits.words.length))
+  finder.io.in := aligned
+  private val clampTime = HeaderParser.latency(ethernet = true) - HeaderParser.alignLatency(ethernet = true) +
+    lookups + InnerClassifier.latency + SaByDscp.latency - MssClamp.latency
+  private val clamp = Module(new MssClamp)
+  clamp.io.option := ShiftRegister(finder.io.out, clampTime - MssFinder.latency)
+  clamp.io.mtu := ShiftRegister(classifier.io.segmentMtu, SaByDscp.latency - MssClamp.latency)
   path.io.verdict := chosen.io.out
+  path.io.verdict.bits.mss := clamp.io.patch
 
   private val usage = Module(new EncryptUsage(config.saBits, config.flowBits))
   usage.io.verdict.valid := chosen.io.out.valid
@@ -180,7 +192,7 @@ class InnerEncrypt(
   private val rewritten = Wire(chiselTypeOf(strip.io.out))
   RewriteHeader(rewritten, strip.io.out)(_.rewrite)
   private val gate = Module(new PacketGate(new InnerVerdict, EncryptUsage.ahead))
-  gate.io.in <> rewritten
+  MssClamp.rewrite(gate.io.in, rewritten)(_.mss)
   gate.io.passes := usage.io.passes
   private val fragmenter = Module(new Fragmenter(new InnerVerdict, ipAt = 0)(InnerEncrypt.cut)(InnerEncrypt.resized))
   fragmenter.io.in <> gate.io.out

@@ -27,6 +27,9 @@ class SpdAnswer extends Bundle {
   /** PROTECT: `sa` is a block of the SAs by DSCP. */
   val byDscp = Bool()
 
+  /** PROTECT: the maximum segment size of TCP connections is lowered to `mtu`. */
+  val clamp = Bool()
+
   /** Row that counts the policy's packets. */
   val usage = UInt(FlowRow.usage.width.W)
 }
@@ -46,6 +49,7 @@ object SpdAnswer {
     answer.transport := FlowRow.transport(result.row)
     answer.tfc := FlowRow.tfc(result.row)
     answer.byDscp := FlowRow.byDscp(result.row)
+    answer.clamp := FlowRow.clamp(result.row)
     answer.usage := FlowRow.usage(result.row)
     answer
   }

@@ -24,7 +24,7 @@ import sallyport.iface.headers.{EthernetHeader, GroupAddress, IpHeader, Ipv4Head
  *
  * @param ethernet  the packet starts with an Ethernet header; else with its IP header
  * @param fragments give the [[FragmentFields]] as well
- * @param errors    give `early` and `returning` as well
+ * @param errors    give `early`, `returning` and `aligned` as well
  */
 class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolean = false) extends Module {
   import HeaderParser._
@@ -45,6 +45,9 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
 
     /** Of an ICMP error, a cycle ahead of `early` ([[ReturnTraffic]]). */
     val returning = Option.when(errors)(Valid(UInt(PacketKey.bits.W)))
+
+    /** The packet from its IP header on, [[HeaderParser.alignLatency]] cycles behind `in`. */
+    val aligned = Option.when(errors)(Valid(new IpWindow(words(ethernet))))
 
     /** Belongs to `out`. */
     val fragment = Option.when(fragments)(Output(new FragmentFields))
@@ -70,6 +73,10 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
       WireOrder.bigEndian(io.in.bits.bytes(32 * i + 31, 32 * i))
     )
     start.etherClass := Mux(start.words(0)(31, 28) === 6.U, EtherClass.ipv6, EtherClass.ipv4)
+  }
+  for (aligned <- io.aligned) {
+    aligned.valid := (io.in.valid +: valids)(alignLatency(ethernet))
+    aligned.bits := start
   }
   private val packet = Seq.iterate(start, readTime + 1)(RegNext(_))
   private def isV6(time: Int): Bool = packet(time).etherClass === EtherClass.ipv6
@@ -227,8 +234,11 @@ object HeaderParser {
   private def fieldsTime(ethernet: Boolean): Int =
     Ipv4ChecksumCheck.latency max (readTime + (if (ethernet) UdpEncapParser.latency else 0))
 
+  /** Cycles until the IP header is in place. */
+  def alignLatency(ethernet: Boolean): Int = if (ethernet) EthernetParser.latency else 0
+
   /** Cycles from a packet to its fields. */
-  def latency(ethernet: Boolean): Int = (if (ethernet) EthernetParser.latency else 0) + fieldsTime(ethernet) + 1
+  def latency(ethernet: Boolean): Int = alignLatency(ethernet) + fieldsTime(ethernet) + 1
 
   /** Cycles from the fields that selectors look at to all of them. */
   def earlier(ethernet: Boolean): Int = fieldsTime(ethernet) - readTime
@@ -242,7 +252,8 @@ object HeaderParser {
   /** Words behind the IP header that are in the window: those, or as far as a cookie of IKE. */
   private def payloadWords(ethernet: Boolean): Int = if (ethernet) IkeCookie.words else readWords(ethernet)
 
-  private def words(ethernet: Boolean): Int = {
+  /** 32-bit words from the IP header on that the parser needs. */
+  def words(ethernet: Boolean): Int = {
     val v6 = Ipv6Header.bytes + ExtensionStep.unitBytes * ExtensionStep.maxUnits
     require(v6 >= Ipv4Header.maxBytes, "the window is drawn to IPv6")
     v6 / 4 + payloadWords(ethernet)

@@ -7,7 +7,7 @@ import sallyport.common.link.LinkMeta
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream}
 import sallyport.iface.cpu.{PuntEvents, PuntQueue}
 import sallyport.iface.mac.{MacReceive, MacReceiveEvents}
-import sallyport.iface.parse.{HeaderFields, HeaderParser, PacketKey}
+import sallyport.iface.parse.{HeaderFields, HeaderParser, IpWindow, PacketKey}
 import sallyport.iface.reassembly.{ReassemblyConfig, ReassemblyEvents}
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 
@@ -53,7 +53,7 @@ class ReceivePathEvents extends Bundle {
  * @param priorityBeats the same of high frames
  * @param puntBeats    queue to the management CPU in 64-byte beats
  * @param reassembly   room for fragments
- * @param errors       show `early` and `returning`
+ * @param errors       show `early`, `returning` and `aligned`
  */
 class ReceivePath[V <: FrameVerdict](
     verdictType: V,
@@ -74,6 +74,7 @@ class ReceivePath[V <: FrameVerdict](
     val fields = Valid(new HeaderFields)
     val early = Option.when(errors)(Valid(new HeaderFields))
     val returning = Option.when(errors)(Valid(UInt(PacketKey.bits.W)))
+    val aligned = Option.when(errors)(Valid(new IpWindow(HeaderParser.words(ethernet = true))))
     val verdict = Flipped(Valid(verdictType))
     val out = PacketStream(verdictType)
     val punt = PacketStream(new NoMeta)
@@ -112,6 +113,7 @@ class ReceivePath[V <: FrameVerdict](
   io.fields := parser.io.out
   io.early.zip(parser.io.early).foreach { case (to, from) => to := from }
   io.returning.zip(parser.io.returning).foreach { case (to, from) => to := from }
+  io.aligned.zip(parser.io.aligned).foreach { case (to, from) => to := from }
   io.fields.bits.notice := ShiftRegister(stage.io.launch.bits.meta.notice, HeaderParser.latency(ethernet = true))
   stage.io.result := io.verdict
 

@@ -45,11 +45,11 @@ func sadPlaces(spi, dst, version, sa string) []place {
 	}
 }
 
-func tunnelPlaces(src, dst, v6, dscpCopy, ecnCopy, dfMode, hop, mtu string) []place {
+func tunnelPlaces(src, dst, v6, dscpCopy, ecnCopy, dfMode, hop, mtu, label string) []place {
 	return []place{
 		{"src_addr", 127, 0, src}, {"dst_addr", 255, 128, dst}, {"valid", 256, 256, "1"}, {"v6", 257, 257, v6}, {"dscp_copy", 258, 258, dscpCopy},
 		{"ecn_copy", 259, 259, ecnCopy}, {"df_mode", 261, 260, dfMode}, {"encap", 262, 262, "0"}, {"dscp", 269, 264, "0"}, {"ttl", 279, 272, "40"},
-		{"next_hop", 287, 280, hop}, {"mtu", 301, 288, mtu}, {"src_port", 335, 320, "0"}, {"dst_port", 351, 336, "0"}, {"flow_label", 371, 352, "0"},
+		{"next_hop", 287, 280, hop}, {"mtu", 301, 288, mtu}, {"src_port", 335, 320, "0"}, {"dst_port", 351, 336, "0"}, {"flow_label", 371, 352, label},
 	}
 }
 
@@ -70,9 +70,10 @@ func (r *rig) checkMixed() {
 	const near, far = "20010db8000b00000000000000000001", "20010db8000c00000000000000000002"
 	tunnels := r.Fake.Table(transport.Outer, regs.OuterTableTunnel)
 	hop := func(sa int) string { return fmt.Sprintf("%x", regs.TunnelRow.NextHop.Get(tunnels[sa])) }
-	r.checkRow("tunnel of IPv4", tunnels[0], tunnelPlaces("c0000201", "c0000202", "0", "1", "1", "0", hop(0), "0"))
-	r.checkRow("tunnel of IPv6", tunnels[1], tunnelPlaces(near, far, "1", "1", "1", "0", hop(1), "500"))
-	r.checkRow("tunnel of IPv6 with flags", tunnels[2], tunnelPlaces(near, far, "1", "0", "0", "2", hop(1), "500"))
+	// Labels are the first 20 bits of SHA-256 over both addresses and the SPI, by Python's hashlib.
+	r.checkRow("tunnel of IPv4", tunnels[0], tunnelPlaces("c0000201", "c0000202", "0", "1", "1", "0", hop(0), "0", "0"))
+	r.checkRow("tunnel of IPv6", tunnels[1], tunnelPlaces(near, far, "1", "1", "1", "0", hop(1), "500", "6ac8e"))
+	r.checkRow("tunnel of IPv6 with flags", tunnels[2], tunnelPlaces(near, far, "1", "0", "0", "2", hop(1), "500", "258ee"))
 	for sa, want := range []byte{0x22, 0xfe, 0xfe} {
 		if got := r.hop(transport.Outer, regs.OuterTableNextHop, regs.TunnelRow.NextHop.Get(tunnels[sa])); got != want {
 			r.T.Errorf("tunnel %d goes to %x, not %x", sa, got, want)

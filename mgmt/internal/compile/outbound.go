@@ -39,7 +39,7 @@ func (c *compiler) outPolicy(p *model.Policy) error {
 }
 
 func decide(p *model.Policy, action uint64) decision {
-	return decision{action: action, priority: p.Priority, fragment: p.FragmentFirst, usage: p.Usage}
+	return decision{action: action, priority: p.Priority, fragment: p.FragmentFirst, clamp: p.MSS, usage: p.Usage}
 }
 
 // protect leads a policy's packets to its SA. In transport mode each two hosts have an SA of their

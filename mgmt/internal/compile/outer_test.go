@@ -26,15 +26,15 @@ func TestOuterHeaderRows(t *testing.T) {
 	for _, test := range []struct {
 		words, dscpCopy, dscp, df string
 		cuts                      uint64 // before ESP
-		limited                   bool   // the rule has an MTU
+		mtu                       uint64
 	}{
-		{"", "1", "0", copied, 0, true},
-		{"df inherit dscp inherit", "1", "0", copied, 0, true},
-		{"df set", "1", "0", set, 1, true},
-		{"df unset", "1", "0", clear, 0, false},
-		{"dscp EF", "0", "2e", copied, 0, true},
-		{"dscp 0", "0", "0", copied, 0, true},
-		{"dscp 63 df set flag noecn", "0", "3f", set, 1, true},
+		{"", "1", "0", copied, 0, 9526},
+		{"df inherit dscp inherit", "1", "0", copied, 0, 9526},
+		{"df set", "1", "0", set, 1, 9526},
+		{"df unset", "1", "0", clear, 0, 9546},
+		{"dscp EF", "0", "2e", copied, 0, 9526},
+		{"dscp 0", "0", "0", copied, 0, 9526},
+		{"dscp 63 df set flag noecn", "0", "3f", set, 1, 9526},
 	} {
 		r := newRig(t, fakebox.Small)
 		r.Quiet("addr add 192.0.2.1/24 dev black\n" + outerState(test.words))
@@ -42,7 +42,7 @@ func TestOuterHeaderRows(t *testing.T) {
 		if strings.Contains(test.words, "noecn") {
 			ecn = "0"
 		}
-		places := tunnelPlaces("c0000201", "c0000202", "0", test.dscpCopy, ecn, test.df, "0", "0")
+		places := tunnelPlaces("c0000201", "c0000202", "0", test.dscpCopy, ecn, test.df, "0", "0", "0")
 		for i := range places {
 			if places[i].name == "dscp" {
 				places[i].want = test.dscp
@@ -50,7 +50,7 @@ func TestOuterHeaderRows(t *testing.T) {
 		}
 		r.checkRow("tunnel, "+test.words, r.Fake.Table(transport.Outer, regs.OuterTableTunnel)[0], places)
 		rule := r.Fake.Table(transport.Inner, regs.InnerTableRule)[0]
-		if f := regs.RuleRow; f.Fragment.Get(rule) != test.cuts || (f.Mtu.Get(rule) != 0) != test.limited {
+		if f := regs.RuleRow; f.Fragment.Get(rule) != test.cuts || f.Mtu.Get(rule) != test.mtu {
 			t.Errorf("%q: cuts before ESP: %d, MTU %d", test.words, f.Fragment.Get(rule), f.Mtu.Get(rule))
 		}
 	}

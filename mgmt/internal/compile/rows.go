@@ -3,9 +3,11 @@
 package compile
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/keys"
 	"sallyport/mgmt/internal/model"
@@ -67,6 +69,7 @@ type decision struct {
 	transport        bool   // PROTECT: the SA is in transport mode
 	tfc              uint32 // PROTECT: least length in units of 4 bytes
 	byDSCP           bool   // PROTECT: argument is a block of SAs
+	clamp            bool   // PROTECT: TCP segments are to fit mtu
 	usage            int    // row that counts them
 }
 
@@ -89,6 +92,9 @@ func flowRow(p packet, d decision) Row {
 	}
 	if d.byDSCP {
 		f.ByDscp.Put(row, 1)
+	}
+	if d.clamp {
+		f.Clamp.Put(row, 1)
 	}
 	return row
 }
@@ -202,8 +208,7 @@ func sadRow(sa *model.SA) Row {
 }
 
 // tunnelRow makes the outer headers as Linux makes them unless the SA says otherwise: DSCP and ECN
-// copied, DF of IPv4 copied; array is that of its map of DSCPs, if it has one. The flow label of
-// IPv6 stays 0, which is none (RFC 6437, 2).
+// copied, DF of IPv4 copied; array is that of its map of DSCPs, if it has one.
 func tunnelRow(sa *model.SA, hop int, mtu uint32, array int) Row {
 	f, row := regs.TunnelRow, newRow(regs.TunnelRow.Bits)
 	f.Valid.Put(row, 1)
@@ -211,6 +216,7 @@ func tunnelRow(sa *model.SA, hop int, mtu uint32, array int) Row {
 	f.DstAddr.PutBytes(row, addrBytes(sa.Dst))
 	if sa.Dst.Is6() {
 		f.V6.Put(row, 1)
+		f.FlowLabel.Put(row, flowLabel(sa))
 	}
 	f.Ttl.Put(row, defaultTTL)
 	switch dscp, copied := sa.OuterDSCP(); {
@@ -239,6 +245,15 @@ func tunnelRow(sa *model.SA, hop int, mtu uint32, array int) Row {
 		f.DstPort.Put(row, uint64(e.DPort))
 	}
 	return row
+}
+
+// flowLabel is that of an SA's packets over IPv6, by which routers spread SAs over equal paths (RFC
+// 6438, 3): a hash of its ends and its SPI, which black can read anyway. It is never 0, which is no
+// label (RFC 6437, 2).
+func flowLabel(sa *model.SA) uint64 {
+	src, dst := sa.Src.As16(), sa.Dst.As16()
+	hash := sha256.Sum256(binary.BigEndian.AppendUint32(slices.Concat(src[:], dst[:]), sa.SPI))
+	return max(uint64(binary.BigEndian.Uint32(hash[:])>>(32-regs.TunnelRow.FlowLabel.Width)), 1)
 }
 
 // icvValues are the row's codes of the length of an ICV, which the SM3 suites alone have: the

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/suite"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -139,6 +140,9 @@ func (c *compiler) selectorOf(sa *model.SA) error {
 		c.out.Selectors[sa.Row] = groupRow(sa, g.number, row)
 	} else {
 		c.out.Selectors[sa.Row] = selectorRow(sa, c.selector[sa], row)
+	}
+	if slices.ContainsFunc(c.sets[sa], func(s set) bool { return s.policy.MSS }) {
+		regs.SelectorRow.Mtu.Put(c.out.Selectors[sa.Row], uint64(c.m.ReturnMTU(sa)))
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func flagsOf(sa *SA) []string {
 
 // flagsOfPolicy are a policy's flags.
 func flagsOfPolicy(p *Policy) []string {
-	return names(flag{p.ICMP, "icmp"}, flag{p.FragmentFirst, "fragment-first"})
+	return names(flag{p.ICMP, "icmp"}, flag{p.FragmentFirst, "fragment-first"}, flag{p.MSS, "mss"})
 }
 
 // extraFlagsOf are those that iproute2 calls extra.

@@ -31,25 +31,44 @@ func (m *Model) PathMTU(sa *SA) uint32 {
 // (RFC 4301, 8.2.1), or 0 if none fits. In transport mode ESP covers the bytes behind the packet's
 // own header, which has no options.
 func InnerMTU(sa *SA, mtu uint32) uint32 {
-	header := headerBytes4
-	if sa.Dst.Is6() {
-		header = headerBytes6
-	}
-	around := header + espBytes + sa.ICVBits()/8
-	if sa.Encap != nil {
-		around += udpBytes
-	}
+	around := outerBytes(sa) + espBytes + sa.ICVBits()/8
 	s := sa.Suite()
 	room := (int(mtu) - around - s.IV) / s.Align * s.Align
 	inner := max(room-espTrailerBytes, 0)
 	if sa.Mode == xfrm.ModeTransport && inner > 0 {
-		inner += header
+		inner += headerOf(sa)
 	}
 	return uint32(inner)
 }
 
-// protectMTU is the MTU of packets that an SA protects. It is 0, no limit, if a tunnel clears DF,
-// because the box then fragments long packets behind ESP.
+// headerOf is the length of the IP header of an SA's packets, which has no options.
+func headerOf(sa *SA) int {
+	if sa.Dst.Is6() {
+		return headerBytes6
+	}
+	return headerBytes4
+}
+
+// outerBytes is the length of the headers in front of ESP.
+func outerBytes(sa *SA) int {
+	if sa.Encap != nil {
+		return headerOf(sa) + udpBytes
+	}
+	return headerOf(sa)
+}
+
+// ReturnMTU is the longest packet that an SA like an inbound one carries the other way: what TCP of
+// the red side may send in answer. What messages of black said of the path is not in it.
+func (m *Model) ReturnMTU(sa *SA) uint32 {
+	to := netip.PrefixFrom(sa.Src, sa.Src.BitLen())
+	return InnerMTU(sa, cmp.Or(m.Lookup(xfrm.Black, to).Mtu, m.Mtu(xfrm.Black)))
+}
+
+// longestESP is the longest packet from SPI to ICV that the crypto chip makes.
+const longestESP = 9582
+
+// protectMTU is the MTU of packets that an SA protects. If a tunnel clears DF, it is the longest that
+// one packet of ESP can hold, because the box then fragments long packets behind ESP.
 func (m *Model) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
 	path := m.PathMTU(sa)
 	inner := InnerMTU(sa, path)
@@ -57,7 +76,7 @@ func (m *Model) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
 		return 0, xfrm.Errorf(pos, "the mtu of black towards %s, %d, leaves packets of SA spi 0x%x %d bytes: it must leave them %d (RFC 791)", sa.Dst, path, sa.SPI, inner, xfrm.MinMTU)
 	}
 	if sa.ClearsDF() && sa.Mode == xfrm.ModeTunnel {
-		return 0, nil
+		return InnerMTU(sa, longestESP+uint32(outerBytes(sa))), nil
 	}
 	return inner, nil
 }

@@ -36,8 +36,12 @@ func TestInnerMTU(t *testing.T) {
 		{v4, cbc, "", 1499, 1422},
 		{v6, cbc, "", 1500, 1406},
 		{v4, null, "", 1500, 1454},
-		// DF is cleared: packets that are too long are cut behind ESP.
-		{v4, gcm, "flag nopmtudisc", 1500, 0},
+		// DF is cleared: packets that are too long are cut behind ESP, which holds 9582 bytes:
+		// 9582 - 8 - 8 - 16 = 9550, 9548, less 2; 9582 - 8 - 16 - 16 = 9542, 9536, less 2.
+		{v4, gcm, "flag nopmtudisc", 1500, 9546},
+		{v6, gcm, "flag nopmtudisc", 1500, 9546},
+		{v4, gcm, "encap espinudp 4500 4500 0.0.0.0 flag nopmtudisc", 1500, 9546},
+		{v4, cbc, "flag nopmtudisc", 1500, 9534},
 		// 122 - 52 = 70: 68, less 2; 68 is the least.
 		{v4, gcm, "", 124, 70},
 		{v4, gcm, "", 122, 66},
@@ -57,6 +61,38 @@ xfrm policy add dst 10.0.0.0/8 dir out flag fragment-first tmpl src %s dst %s pr
 		row, f := r.Fake.Table(transport.Inner, regs.InnerTableRule)[0], regs.RuleRow
 		if got := f.Mtu.Get(row); got != test.allowed || f.Fragment.Get(row) != 1 {
 			t.Errorf("%v %s %s, mtu %d: %d, not %d", test.ends, test.keys[:10], test.more, test.mtu, got, test.allowed)
+		}
+	}
+}
+
+// TestSegmentsFit: with flag mss TCP segments are to fit what the outbound SA carries, and in the
+// other direction what an SA like the inbound one would, by the route to its far end.
+func TestSegmentsFit(t *testing.T) {
+	const gcm = `aead "rfc4106(gcm(aes))" 0x000102030405060708090a0b0c0d0e0f10111213 128`
+	rows := func(flag, more string) (out, in uint64, clamps uint64) {
+		r := newRig(t, fakebox.Small)
+		r.Must(fmt.Sprintf(`link set dev black mtu 1500
+route add 192.0.2.2/32 via 192.0.2.9 dev black mtu 1480
+xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 reqid 1 mode tunnel %[2]s %[3]s
+xfrm state add src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x1002 reqid 1 mode tunnel %[4]s
+xfrm policy add dst 10.0.0.0/8 dir out %[1]s tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel
+xfrm policy add src 10.0.0.0/8 dir in %[1]s tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel`,
+			flag, more, gcm, strings.Replace(gcm, "0x0001", "0x0002", 1)))
+		rule := r.Fake.Table(transport.Inner, regs.InnerTableRule)[0]
+		selector := r.Fake.Table(transport.Inner, regs.InnerTableSelector)[0]
+		return regs.RuleRow.Mtu.Get(rule), regs.SelectorRow.Mtu.Get(selector), regs.RuleRow.Clamp.Get(rule)
+	}
+	// 1480 - 20 - 8 - 8 - 16 = 1428, less 2.
+	for _, test := range []struct {
+		flag, more      string
+		out, in, clamps uint64
+	}{
+		{"", "", 1426, 0, 0},
+		{"flag mss", "", 1426, 1426, 1},
+		{"flag mss", "flag nopmtudisc", 9546, 1426, 1}, // the longest in one packet of ESP
+	} {
+		if out, in, clamps := rows(test.flag, test.more); out != test.out || in != test.in || clamps != test.clamps {
+			t.Errorf("%s %s: %d, %d, %d, want %d, %d, %d", test.flag, test.more, out, in, clamps, test.out, test.in, test.clamps)
 		}
 	}
 }

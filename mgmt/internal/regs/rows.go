@@ -5,10 +5,10 @@ package regs
 
 // FlowRow is the layout of one row.
 var FlowRow = struct {
-	Bits                                                                                                                                    int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage Field
+	Bits                                                                                                                                           int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp Field
 }{
-	Bits:      404,
+	Bits:      405,
 	SrcAddr:   Field{LSB: 0, Width: 128},
 	DstAddr:   Field{LSB: 128, Width: 128},
 	SrcPort:   Field{LSB: 256, Width: 16},
@@ -26,12 +26,13 @@ var FlowRow = struct {
 	Tfc:       Field{LSB: 371, Width: 12},
 	ByDscp:    Field{LSB: 383, Width: 1},
 	Usage:     Field{LSB: 384, Width: 20},
+	Clamp:     Field{LSB: 404, Width: 1},
 }
 
 // RuleRow is the layout of one row.
 var RuleRow = struct {
-	Bits                                                                                                                                                                                                                      int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
+	Bits                                                                                                                                                                                                                             int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
 }{
 	Bits:         720,
 	SrcAddr:      Field{LSB: 0, Width: 128},
@@ -51,6 +52,7 @@ var RuleRow = struct {
 	Tfc:          Field{LSB: 371, Width: 12},
 	ByDscp:       Field{LSB: 383, Width: 1},
 	Usage:        Field{LSB: 384, Width: 20},
+	Clamp:        Field{LSB: 404, Width: 1},
 	SrcMask:      Field{LSB: 416, Width: 128},
 	DstMask:      Field{LSB: 544, Width: 128},
 	SrcPortMask:  Field{LSB: 672, Width: 16},
@@ -62,10 +64,10 @@ var RuleRow = struct {
 
 // SelectorRow is the layout of one row.
 var SelectorRow = struct {
-	Bits                                                                                                                                                                                                                                                               int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, ByRules, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortLast, DstPortLast, ProtocolMask, VersionMask, UpperMask, Group Field
+	Bits                                                                                                                                                                                                                                                                    int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, ByRules, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortLast, DstPortLast, ProtocolMask, VersionMask, UpperMask, Group, Mtu Field
 }{
-	Bits:         480,
+	Bits:         494,
 	SrcAddr:      Field{LSB: 0, Width: 128},
 	DstAddr:      Field{LSB: 128, Width: 128},
 	SrcPort:      Field{LSB: 256, Width: 16},
@@ -91,6 +93,7 @@ var SelectorRow = struct {
 	VersionMask:  Field{LSB: 456, Width: 4},
 	UpperMask:    Field{LSB: 460, Width: 4},
 	Group:        Field{LSB: 464, Width: 16},
+	Mtu:          Field{LSB: 480, Width: 14},
 }
 
 // NextHopRow is the layout of one row.

@@ -5,9 +5,9 @@ package regs
 
 // Tables of the inner chip.
 var (
-	InnerTableFlow          = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 404}
+	InnerTableFlow          = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 405}
 	InnerTableRule          = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
-	InnerTableSelector      = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 480}
+	InnerTableSelector      = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 494}
 	InnerTableNextHop       = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
 	InnerTableReplay        = Table{Name: "replay", Number: 4, Kind: "direct", RowBits: 640}
 	InnerTableOutboundUsage = Table{Name: "outbound_usage", Number: 5, Kind: "direct", RowBits: 258}

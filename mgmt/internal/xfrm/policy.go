@@ -84,7 +84,7 @@ func (p *parser) action() (Action, error) {
 	return "", word.errorf("action must be allow, block, reject or punt, not %s", word.quoted())
 }
 
-// policyFlags reads `flag` with `icmp` and `fragment-first`, which is this box's own.
+// policyFlags reads `flag` with `icmp`, and `fragment-first` and `mss`, which are this box's own.
 func (p *parser) policyFlags(pol *Policy) error {
 	word, err := p.take("the flag")
 	if err != nil {
@@ -95,13 +95,15 @@ func (p *parser) policyFlags(pol *Policy) error {
 		switch p.peek() {
 		case "fragment-first":
 			pol.FragmentFirst = true
+		case "mss":
+			pol.MSS = true
 		case "icmp":
 			pol.ICMP = true
 		case "localok":
 			return p.words[p.next].refuse("localok concerns a host's own sockets")
 		default:
 			if count == 0 {
-				return word.errorf("flag must be icmp or fragment-first, not %s", word.quoted())
+				return word.errorf("flag must be icmp, fragment-first or mss, not %s", word.quoted())
 			}
 			return nil
 		}
@@ -111,7 +113,7 @@ func (p *parser) policyFlags(pol *Policy) error {
 }
 
 // policyAdd reads what iproute2's xfrm_policy_modify reads, `action punt` and `reject`, `flag
-// fragment-first`, `name` and, in an update, `sas`.
+// fragment-first` and `flag mss`, `name` and, in an update, `sas`.
 func (p *parser) policyAdd(update bool) (Command, error) {
 	pol := Policy{Selector: Selector{Src: Everything, Dst: Everything}, Action: ActionAllow}
 	var selector, dir bool
@@ -193,6 +195,8 @@ func checkPolicy(pos Pos, pol *Policy) error {
 		return Errorf(pos, "flag fragment-first is for an out policy with a tmpl: no other packets are encrypted")
 	case pol.FragmentFirst && pol.Template.Mode == ModeTransport:
 		return Errorf(pos, "flag fragment-first is not supported in transport mode, which carries no fragments (RFC 4303, 3.3.4): leave it out, and what may be cut is cut behind ESP")
+	case pol.MSS && (pol.Template == nil || pol.Template.Mode == ModeTransport):
+		return Errorf(pos, "flag mss is for a policy with a tmpl of mode tunnel: of other packets the box changes no TCP header")
 	case pol.Dir == DirOut && pol.Dev == Red:
 		return Errorf(pos, "dev red in an out policy matches nothing: packets leave by black")
 	case pol.Template != nil && pol.Template.Mode == ModeTransport:

@@ -174,6 +174,8 @@ type Policy struct {
 	// FragmentFirst: IPv4 packets that are too long for the SA, and may be cut, are cut before they
 	// are encrypted, not behind.
 	FragmentFirst bool `json:"fragment_first,omitempty"`
+	// MSS: the maximum segment size of TCP connections is lowered to what their SAs can carry.
+	MSS bool `json:"mss,omitempty"`
 	// ICMP changes nothing, as that of a state.
 	ICMP bool `json:"icmp,omitempty"`
 }

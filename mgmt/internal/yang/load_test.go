@@ -225,6 +225,7 @@ func TestLeftOut(t *testing.T) {
 		"xfrm policy add dst 10.3.0.0/16,10.9.0.0/16 dir out"+tunnel+
 		"xfrm policy add dst 10.4.0.0/16 dir out action punt\nxfrm policy add dst 10.66.0.0/16 dir out action reject\nxfrm policy add dst 10.5.0.0/16 proto icmp type 8 dir out action block\n"+
 		"xfrm policy add dst 10.6.0.0/16 dir out flag fragment-first"+tunnel+
+		"xfrm policy add dst 10.11.0.0/16 dir out flag mss"+tunnel+
 		"xfrm policy add dst 10.7.0.0/16 proto udp dport opaque dir out action block\nxfrm policy add dst 10.8.0.0/16 proto udp dport 0-0 dir out action block\n"+
 		"xfrm policy add dst 10.1.0.0/16 dev black dir in action block\n")
 	text, leftOut, err := Show(t.Context(), r, true)
@@ -237,13 +238,13 @@ func TestLeftOut(t *testing.T) {
 		"SA esp 192.0.2.2 0x00001003 is left out: the module cannot say flag noecn", "0x00001004 is left out: the module cannot say tfcpad",
 		"0x00001005 is left out: the module cannot say limits in time since the first use", "0x00001006 is left out: the module cannot say limits of more than 2^32 - 1 packets",
 		"0x00001007 is left out: the module cannot say where types", "0x00001008 is left out: the module cannot say the algorithm rfc4106(gcm(sm4))",
-		"policy out src 0.0.0.0/0 dst 10.3.0.0/16,10.9.0.0/16 is left out: the module cannot say a list", "cannot say action punt", "cannot say action reject", "cannot say flag fragment-first", "cannot say opaque", "cannot say the port 0", "cannot say dev black",
+		"policy out src 0.0.0.0/0 dst 10.3.0.0/16,10.9.0.0/16 is left out: the module cannot say a list", "cannot say action punt", "cannot say action reject", "cannot say flag fragment-first", "cannot say flag mss", "cannot say opaque", "cannot say the port 0", "cannot say dev black",
 	} {
 		if !strings.Contains(all, part) {
 			t.Errorf("no %q in\n%s", part, all)
 		}
 	}
-	if len(leftOut) != 14 || !strings.Contains(string(text), `"sa-lifetime-current"`) {
+	if len(leftOut) != 15 || !strings.Contains(string(text), `"sa-lifetime-current"`) {
 		t.Errorf("%d\n%s\n%s", len(leftOut), all, text)
 	}
 }

@@ -35,7 +35,7 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
     yield "tx_protect", 704, f"{ip('10.6.0.1', src='10.6.0.2')} / SCTP(sport=100, dport=200)"
     # Lengths: shorter than the padding, around the ends of beats, long; options; DF and TOS are
     # told to the crypto chip.
-    for length in (0, 1, 17, 18, 19, 22, 23, 35, 36, 37, 50, 86, 87, 100, 1000, 1472, 8972, 9553, 9554):
+    for length in (0, 1, 17, 18, 19, 22, 23, 35, 36, 37, 50, 86, 87, 100, 1000, 1472, 8972, 9489, 9490):
         yield "tx_protect", 5, f"{ip('10.1.0.9')} / {udp} / Raw(bytes(range(200)) * 50)[Raw].load[:{length}]"
     for options in (4, 8, 20, 36, 40):
         option = f', options=IPOption(b"{chr(92)}x94{chr(92)}x{options:02x}" + bytes({options - 2}))'
@@ -225,6 +225,13 @@ def encrypt_cases_mtu() -> Iterator[tuple[str, int, str, int]]:
     yield "tx_protect", 10, udp("10.11.0.1", 700, ', flags="evil"'), 600
     for length in (576, 577, 1500):
         yield "tx_bypass", 4, udp("10.12.0.1", length), 576 if length > 576 else 0
+    # Longer than ESP of every suite holds: cut whatever the policy says, if that may be.
+    for length in (9518, 9519, 9582):
+        yield "tx_protect", 5, udp("10.1.0.9", length), 9518 if length > 9518 else 0
+    yield "tx_protect", 9, udp("10.10.0.1", 9518), 0
+    yield "tx_protect", 5, udp("10.1.0.9", 9519, df), 0
+    yield "tx_protect", 5, udp("10.1.0.9", 9519, option), 0
+    yield "tx_bypass", 3, udp("10.2.0.9", 9519), 0
     # TTL comes first; a header with options is not cut, so a bypassed packet with one is punted; a
     # flow's MTU counts where the flow does.
     yield "punt_ttl", 0, udp("10.11.0.1", 601, df + ", ttl=1"), 0

@@ -3,7 +3,7 @@
 package sallyport.common.registers.map
 
 object FlowRow extends Row {
-  val bits: Int = 404
+  val bits: Int = 405
   val srcAddr = RowField(0, 128)
   val dstAddr = RowField(128, 128)
   val srcPort = RowField(256, 16)
@@ -21,6 +21,7 @@ object FlowRow extends Row {
   val tfc = RowField(371, 12)
   val byDscp = RowField(383, 1)
   val usage = RowField(384, 20)
+  val clamp = RowField(404, 1)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -38,7 +39,8 @@ object FlowRow extends Row {
     "transport" -> transport,
     "tfc" -> tfc,
     "by_dscp" -> byDscp,
-    "usage" -> usage
+    "usage" -> usage,
+    "clamp" -> clamp
   )
 }
 
@@ -61,6 +63,7 @@ object RuleRow extends Row {
   val tfc = RowField(371, 12)
   val byDscp = RowField(383, 1)
   val usage = RowField(384, 20)
+  val clamp = RowField(404, 1)
   val srcMask = RowField(416, 128)
   val dstMask = RowField(544, 128)
   val srcPortMask = RowField(672, 16)
@@ -86,6 +89,7 @@ object RuleRow extends Row {
     "tfc" -> tfc,
     "by_dscp" -> byDscp,
     "usage" -> usage,
+    "clamp" -> clamp,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
     "src_port_mask" -> srcPortMask,
@@ -97,7 +101,7 @@ object RuleRow extends Row {
 }
 
 object SelectorRow extends Row {
-  val bits: Int = 480
+  val bits: Int = 494
   val srcAddr = RowField(0, 128)
   val dstAddr = RowField(128, 128)
   val srcPort = RowField(256, 16)
@@ -123,6 +127,7 @@ object SelectorRow extends Row {
   val versionMask = RowField(456, 4)
   val upperMask = RowField(460, 4)
   val group = RowField(464, 16)
+  val mtu = RowField(480, 14)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -148,7 +153,8 @@ object SelectorRow extends Row {
     "protocol_mask" -> protocolMask,
     "version_mask" -> versionMask,
     "upper_mask" -> upperMask,
-    "group" -> group
+    "group" -> group,
+    "mtu" -> mtu
   )
 }
 

@@ -43,7 +43,7 @@ class InterfaceFuzz : public Bench {
     uint16_t reassemblyTimeout;
     unsigned tables;
     std::set<unsigned> decisions;                   // tables whose rows may have BYPASS
-    std::set<unsigned> windows;                     // tables whose rows start anti-replay windows anew
+    std::set<unsigned> windows;                     // tables whose rows start windows anew
     std::vector<sim::RegisterRequest> others = {};  // further registers that software writes
   };
   InterfaceFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, Kind kind);

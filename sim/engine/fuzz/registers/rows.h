@@ -28,6 +28,7 @@ inline constexpr Field kTransport{370, 1};
 inline constexpr Field kTfc{371, 12};
 inline constexpr Field kByDscp{383, 1};
 inline constexpr Field kUsage{384, 20};
+inline constexpr Field kClamp{404, 1};
 }  // namespace flow_row
 
 namespace rule_row {
@@ -48,6 +49,7 @@ inline constexpr Field kTransport{370, 1};
 inline constexpr Field kTfc{371, 12};
 inline constexpr Field kByDscp{383, 1};
 inline constexpr Field kUsage{384, 20};
+inline constexpr Field kClamp{404, 1};
 inline constexpr Field kSrcMask{416, 128};
 inline constexpr Field kDstMask{544, 128};
 inline constexpr Field kSrcPortMask{672, 16};
@@ -83,6 +85,7 @@ inline constexpr Field kProtocolMask{448, 8};
 inline constexpr Field kVersionMask{456, 4};
 inline constexpr Field kUpperMask{460, 4};
 inline constexpr Field kGroup{464, 16};
+inline constexpr Field kMtu{480, 14};
 }  // namespace selector_row
 
 namespace next_hop_row {
