@@ -67,8 +67,8 @@ func (m *Model) ReturnMTU(sa *SA) uint32 {
 // longestESP is the longest packet from SPI to ICV that the crypto chip makes.
 const longestESP = 9582
 
-// protectMTU is the MTU of packets that an SA protects. If a tunnel clears DF, it is the longest that
-// one packet of ESP can hold, because the box then fragments long packets behind ESP.
+// protectMTU is the MTU of packets that an SA protects. If a tunnel clears DF, it is the longest
+// that one packet of ESP can hold, because the box then fragments long packets behind ESP.
 func (m *Model) protectMTU(sa *SA, pos xfrm.Pos) (uint32, error) {
 	path := m.PathMTU(sa)
 	inner := InnerMTU(sa, path)
