@@ -13,7 +13,7 @@ from .addresses import Port
 from .configuration import Configuration
 from .decryption import Inbound
 from .ethernet import Frame
-from .forwarding import forwarded, framed
+from .forwarding import for_cpu, forwarded, framed
 from .outcome import Clear, Outcome, behind, ends
 from .policy import decide
 from .reading import ICMP_OF, Reading
@@ -115,9 +115,12 @@ class BlackJudge:
             return ends("inner.drop_inner_own_source", before)
         if self.red.near(packet.src):
             return ends("inner.drop_red_source", before)
+        data = frame.data[start : start + packet.total]
+        if self.red.owns(packet.dst):
+            return Outcome((*before, "inner.punt_clear"), delivered=("clear", for_cpu(data)))
         if packet.ttl == 1:
             return ends("inner.drop_inner_ttl_expired", before)
-        data = forwarded(frame.data[start : start + packet.total])
+        data = forwarded(data)
         mac = self.configuration.paths.station(packet.dst, policy.selector.dst)
         return Outcome((*before, "inner.tx_frames"), sent=(Clear(framed("red", mac, data)),))
 

@@ -25,6 +25,8 @@ def compare(frames: dict[str, list[Frame]], outcomes: dict[str, list[Outcome]], 
             return found
         for index, outcome in enumerate(these):
             expected.update(outcome.lapsed if index in lapsed else outcome.counters)
+    if found := _delivered(outcomes, observed):
+        return found
     for port, these in frames.items():
         expected[RECEIVED[port]] = len(these)
     got = Counter({name: count for name, count in observed.counters.items() if _compared(name)})
@@ -53,6 +55,31 @@ def _compared(name: str) -> bool:
     return counter.startswith(("drop_", "punt_")) or counter.endswith("_lost")
 
 
+# Reasons of packets from black that the inner chip gives the CPU.
+DELIVERED = ("tunnel", "clear")
+
+
+def _read(punt: tuple[str, bytes]) -> tuple[str, bytes]:
+    """The reason in a capture's comment, and the frame."""
+    comment, data = punt
+    return comment.removeprefix("punt: ").split(",")[0].replace(" ", "_"), data
+
+
+def _delivered(outcomes: dict[str, list[Outcome]], observed: Observed) -> Mismatch | None:
+    """Packets from black to the box, in any order."""
+    got = Counter(punt for punt in map(_read, observed.punted["inner"]) if punt[0] in DELIVERED)
+    for index, outcome in enumerate(outcomes.get("black", [])):
+        if outcome.delivered:
+            got[outcome.delivered] -= 1
+            if got[outcome.delivered] < 0:
+                name, data = outcome.delivered
+                return Mismatch("black", index, f"{name} {data.hex()}", "no such frame for the CPU")
+    if left := +got:
+        (name, data), _ = left.most_common(1)[0]
+        return Mismatch("black", None, "no further frame for the CPU", f"{name} {data.hex()}")
+    return None
+
+
 def _punted(port: str, frames: list[Frame], outcomes: list[Outcome], observed: Observed) -> Mismatch | None:
     """Frames keep their order on each way; each is the next of one of them."""
     waiting: dict[str, deque[tuple[int, tuple[str, bytes]]]] = {}
@@ -60,14 +87,15 @@ def _punted(port: str, frames: list[Frame], outcomes: list[Outcome], observed: O
         if outcome.punt:
             wanted = (outcome.punt, outcome.whole or frames[index].data)
             waiting.setdefault(outcome.way, deque()).append((index, wanted))
-    for reason, data in observed.punted[CHIP[port]]:
-        got = (reason.removeprefix("punt: ").split(",")[0].replace(" ", "_"), data)
+    for got in map(_read, observed.punted[CHIP[port]]):
+        if got[0] in DELIVERED:
+            continue
         queue = next((queue for queue in waiting.values() if queue and queue[0][1] == got), None)
         if queue is None:
             heads = [queue[0] for queue in waiting.values() if queue]
             index = min((index for index, _ in heads), default=None)
             expected = [(index, name, wanted.hex()) for index, (name, wanted) in heads]
-            return Mismatch(port, index, f"next punt of any way: {expected}", f"{reason} {data.hex()}")
+            return Mismatch(port, index, f"next punt of any way: {expected}", f"{got[0]} {got[1].hex()}")
         queue.popleft()
     left = [head for queue in waiting.values() for head in queue]
     if left:

@@ -13,7 +13,7 @@ from tests.support.mss import clamped
 from .addresses import Port, martian, of_one_link
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
-from .forwarding import ecn_behind_tunnel, forwarded, framed, unexpected, with_ecn
+from .forwarding import ecn_behind_tunnel, for_cpu, forwarded, framed, unexpected, with_ecn
 from .icmp_errors import returning
 from .mtu import LONGEST_PACKET, inner_mtu
 from .numbers import HighHalf, Window
@@ -30,8 +30,10 @@ STATES = {
     "unread": "drop_inner_extension_headers",
 }
 
-# The counter of a drop, or the inner chip's counters and the frame.
-Result = str | tuple[list[str], Clear]
+TUNNEL = "tunnel"
+
+# The counter of a drop, or the inner chip's counters and the frame, or what the CPU gets.
+Result = str | tuple[list[str], Clear | bytes]
 
 
 def over_tcp_flags(data: bytes) -> bool:
@@ -78,8 +80,11 @@ class Inbound:
         result = self._inspect(opened.payload, opened.next_header, number, outer, head)
         if isinstance(result, str):
             return ends(f"inner.{result}", before)
-        counters, sent = result
-        return Outcome((*before, *(f"inner.{name}" for name in counters)), sent=(sent,), fast=self.sa.suite.fast)
+        counters, found = result
+        all_counters = (*before, *(f"inner.{name}" for name in counters))
+        if isinstance(found, bytes):
+            return Outcome(all_counters, delivered=(TUNNEL, found))
+        return Outcome(all_counters, sent=(found,), fast=self.sa.suite.fast)
 
     def _inspect(self, data: bytes, next_header: int, number: int, outer: Reading, head: bytes) -> Result:
         if not self.selectors:
@@ -98,7 +103,7 @@ class Inbound:
             return STATES[packet.state]
         if not self.allows(packet):
             return "drop_selector_mismatch"
-        if martian(packet) or of_one_link(packet):
+        if martian(packet):
             return "drop_inner_martian"
         if self.red.owns(packet.src):
             return "drop_inner_own_source"
@@ -107,9 +112,12 @@ class Inbound:
         ecn = ecn_behind_tunnel(packet.tos, outer.tos)
         if ecn is None:
             return "drop_ecn"
+        odd = ["ecn_unexpected"] if unexpected(packet.tos, outer.tos) else []
+        if self.red.owns(packet.dst) or of_one_link(packet):
+            return [f"punt_{TUNNEL}", *odd], for_cpu(with_ecn(data[: packet.total], ecn))
         if packet.ttl <= 1:
             return "drop_inner_ttl_expired"
-        counters = ["tx_frames", *(["ecn_unexpected"] if unexpected(packet.tos, outer.tos) else [])]
+        counters = ["tx_frames", *odd]
         mac = self.paths.station(packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
         fitting = clamped(data[: packet.total], self.segment_mtu)
         return counters, Clear(framed("red", mac, forwarded(with_ecn(fitting, ecn))))

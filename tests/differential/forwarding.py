@@ -58,4 +58,11 @@ def framed(port: str, mac: str, packet: bytes) -> bytes:
     return (bytes(Ether(dst=mac, src=MAC_OF_PORT[port], type=ether_type)) + packet).ljust(MINIMUM, b"\0")
 
 
-__all__ = ["ecn_behind_tunnel", "forwarded", "framed", "unexpected", "with_ecn"]
+def for_cpu(packet: bytes) -> bytes:
+    """The frame that the inner chip makes of a packet to the box: its port's address at both ends,
+    and no padding."""
+    ether_type = IPV6 if packet[0] >> 4 == 6 else IPV4
+    return bytes(Ether(dst=MAC_OF_PORT["red"], src=MAC_OF_PORT["red"], type=ether_type)) + packet
+
+
+__all__ = ["ecn_behind_tunnel", "for_cpu", "forwarded", "framed", "unexpected", "with_ecn"]

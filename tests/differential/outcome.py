@@ -73,8 +73,9 @@ class Outcome:
     putting together.
 
     `fast` and `way` say which order it keeps (docs/explanation/crypto-chip.md, Order; [reassembly],
-    AHEAD). `whole`: the frame that is punted, if not the one that came. `lapsed`: `counters` if its
-    SA has reached its hard limit before.
+    AHEAD). `whole`: the frame that is punted, if not the one that came. `delivered`: reason and
+    frame that the far chip gives the CPU. `lapsed`: `counters` if its SA has reached its hard limit
+    before.
     """
 
     counters: tuple[str, ...]
@@ -84,6 +85,7 @@ class Outcome:
     way: str = STRAIGHT
     whole: bytes = b""
     lapsed: tuple[str, ...] = ()
+    delivered: tuple[str, bytes] | None = None
 
 
 def behind(step: Step, chip: str, judge: Callable[[Frame], Outcome]) -> Outcome:

@@ -32,7 +32,8 @@ RUNS, PACKETS = 10, 5_000
 TUNNELS = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
     "drop_mac_filter drop_mac_source drop_mac_group drop_martian drop_own_source drop_inner_martian drop_inner_own_source "
-    "punt_arp punt_nd punt_resolution punt_link_local punt_local punt_vlan punt_ttl punt_mtu punt_other punt_extension_headers punt_policy "
+    "punt_arp punt_nd punt_resolution punt_link_local punt_local punt_tunnel punt_clear "
+    "punt_vlan punt_ttl punt_mtu punt_other punt_extension_headers punt_policy "
     "drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap drop_reasm_duplicate reasm_datagrams "
     "reasm_merged frag_packets frag_split drop_lifetime tx_protect tx_bypass "
     "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed drop_inner_checksum drop_inner_not_ip "
@@ -183,6 +184,9 @@ def test_the_frame_that_only_a_counter_tells_of_is_found(
                 (f"punt: {outcome.punt}", outcome.whole or frame.data)
                 for frame, outcome in zip(frames[port], these, strict=True)
                 if outcome.punt
+            )
+            seen.punted["inner"].extend(
+                (f"punt: {outcome.delivered[0]}", outcome.delivered[1]) for outcome in these if outcome.delivered
             )
         return replace(seen, counters=dict(+counters))
 

@@ -12,8 +12,8 @@ from scapy.utils import RawPcapReader
 
 @dataclass(frozen=True)
 class Punted:
-    """A punted frame as captured: what its header says, and when it left, in ns of
-    simulated time."""
+    """A punted frame as captured: what its header says, and when it left, in ns of simulated time;
+    `sa` is the row of the inbound SA that it came by."""
 
     reason: str
     port: int
@@ -21,6 +21,7 @@ class Punted:
     cycle: int
     left_ns: int
     frame: bytes
+    sa: int | None = None
 
 
 def punted(folder: Path, chip: str) -> list[Punted]:
@@ -28,9 +29,10 @@ def punted(folder: Path, chip: str) -> list[Punted]:
     with RawPcapReader(str(folder / f"box0.{chip}.punt.pcapng")) as reader:
         for frame, meta in reader:
             (comment,) = meta.comments
-            words = re.fullmatch(r"punt: (\w+), port (\d), group (\w+), cycle (\d+)", comment.decode())
+            words = re.fullmatch(r"punt: (\w+), port (\d), group (\w+)(?:, SA (\d+))?, cycle (\d+)", comment.decode())
             assert words, comment
             ticks = meta.tshigh << 32 | meta.tslow
             nanoseconds = ticks * 1_000_000_000 // meta.tsresol
-            found.append(Punted(words[1], int(words[2]), words[3], int(words[4]), nanoseconds, frame))
+            sa = int(words[4]) if words[4] else None
+            found.append(Punted(words[1], int(words[2]), words[3], int(words[5]), nanoseconds, frame, sa))
     return found

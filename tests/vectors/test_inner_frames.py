@@ -34,6 +34,7 @@ from tests.vectors.inner_frames.addresses import decrypt_cases_addresses, encryp
 from tests.vectors.inner_frames.decrypt import decrypt_cases, decrypt_cases_v6
 from tests.vectors.inner_frames.encrypt import PORT, encrypt_cases, encrypt_cases_mtu, encrypt_cases_v6
 from tests.vectors.inner_frames.icmp_errors import decrypt_cases_errors, encrypt_cases_errors
+from tests.vectors.inner_frames.local import decrypt_cases_local
 
 RESOURCES = ROOT / "interface_fpga/test/resources"
 NAMES = {
@@ -52,7 +53,7 @@ ENCRYPT_HEAD = """\
 """
 DECRYPT_HEAD = """\
 # Packets from the crypto chip; tests/vectors/test_inner_frames.py writes this table and checks it. A line with the scapy expression, then:
-# counter sa sequence nextHeader outerTos bypass packet frame-on-the-red-port (or -)
+# counter sa sequence nextHeader outerTos bypass packet frame-on-the-red-port (or for-the-CPU, or -)
 """
 
 
@@ -60,18 +61,18 @@ def made(expression: str) -> bytes:
     return raw(eval(expression, NAMES))
 
 
-def routed(packet: bytes, ecn: int | None = None) -> bytes:
-    """The IP packet with TTL one less, another ECN field if need be, and scapy's checksum; nothing
-    behind its total length."""
+def routed(packet: bytes, ecn: int | None = None, hops: int = 1) -> bytes:
+    """The IP packet with TTL so much less, another ECN field if need be, and scapy's checksum;
+    nothing behind its total length."""
     if packet[0] >> 4 == 6:
         header = IPv6(packet[:40])
-        header.hlim -= 1
+        header.hlim -= hops
         if ecn is not None:
             header.tc = header.tc & 0xFC | ecn
         return raw(header) + packet[40 : 40 + header.plen]
     ip = IP(packet)
     header = IP(packet[: 4 * ip.ihl])
-    header.ttl -= 1
+    header.ttl -= hops
     if ecn is not None:
         header.tos = header.tos & 0xFC | ecn
     del header.chksum
@@ -101,6 +102,10 @@ def decrypt_row(
         ether_type = 0x86DD if packet[0] >> 4 == 6 else 0x800
         frame = raw(Ether(dst=hop, src=PORT, type=ether_type) / Raw(routed(packet, ecn)))
         out = frame.ljust(60, b"\0").hex()
+    elif counter.startswith("punt_"):
+        # The chip puts the header of its own port in front; nothing is padded for the CPU.
+        ether_type = 0x86DD if packet[0] >> 4 == 6 else 0x800
+        out = raw(Ether(dst=PORT, src=PORT, type=ether_type) / Raw(routed(packet, ecn, hops=0))).hex()
     return f"# {expression}\n{counter} {sa} {sequence} {next_header} {tos} {int(bypass)} {packet.hex()} {out}\n"
 
 
@@ -118,7 +123,13 @@ def encrypt_table() -> str:
 
 
 def decrypt_table() -> str:
-    cases = (*decrypt_cases(), *decrypt_cases_v6(), *decrypt_cases_addresses(), *decrypt_cases_errors())
+    cases = (
+        *decrypt_cases(),
+        *decrypt_cases_v6(),
+        *decrypt_cases_addresses(),
+        *decrypt_cases_errors(),
+        *decrypt_cases_local(),
+    )
     return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in cases)
 
 

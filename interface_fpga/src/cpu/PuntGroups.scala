@@ -22,21 +22,26 @@ object PuntGroups {
     PuntReason.local -> PuntGroup.local,
     PuntReason.resolution -> PuntGroup.resolution,
     PuntReason.ikeCookie -> PuntGroup.ikeCookie,
-    PuntReason.ikeInit -> PuntGroup.ikeInit
+    PuntReason.ikeInit -> PuntGroup.ikeInit,
+    PuntReason.tunnel -> PuntGroup.tunnel,
+    PuntReason.clear -> PuntGroup.clear
   )
 
   /** Number of punt reasons. */
-  val reasons: Int = PuntReason.ikeInit + 1
+  val reasons: Int = PuntReason.clear + 1
 
   /** The group of a reason; `other` for a reason without its own group. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(
     ofReason.map { case (reason, group) => reason.U -> group.U(bits.W) }
   )
 
-  /** The place of a reason's group among `groups`; that of `other` for a reason of none of them. */
+  /**
+   * The place of a reason's group among `groups`; for a reason of none of them that of `other`, or
+   * the first without `other`.
+   */
   def place(reason: UInt, groups: Seq[Int]): UInt = {
     val placeBits = log2Ceil(groups.length max 2)
-    MuxLookup(reason, groups.indexOf(PuntGroup.other).U(placeBits.W))(
+    MuxLookup(reason, groups.indexOf(PuntGroup.other).max(0).U(placeBits.W))(
       ofReason.collect {
         case (reason, group) if groups.contains(group) => reason.U -> groups.indexOf(group).U(placeBits.W)
       }

@@ -8,12 +8,14 @@ import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
 import sallyport.common.registers.map.PuntHeader
 import sallyport.common.stream.{ConnectStream, HeaderPrepend, NoMeta, PacketStream}
 
-/**
- * Why a frame goes to the management CPU: a value of
- * [[sallyport.common.registers.map.PuntReason]].
- */
+/** Why a frame goes to the management CPU. */
 class PuntMeta extends Bundle {
+
+  /** A value of [[sallyport.common.registers.map.PuntReason]]. */
   val reason = UInt(8.W)
+
+  /** The inbound SA that a decrypted packet came by; else 0. */
+  val sa = UInt(PuntHeader.sa.width.W)
 }
 
 /** What happened at the punt queue in one cycle. */
@@ -29,7 +31,7 @@ class PuntEvents extends Bundle {
 
 /** What the queue keeps of a frame until its header is written. */
 class PuntRecord extends Bundle {
-  val reason = UInt(8.W)
+  val meta = new PuntMeta
   val group = UInt(PuntGroups.bits.W)
   val length = UInt(PacketStream.lengthBits.W)
   val cycles = UInt(64.W)
@@ -95,7 +97,7 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
   fifo.io.in.bits.last := beat2.last
   fifo.io.in.bits.bytes := beat2.bytes
   fifo.io.in.bits.error := refused2
-  fifo.io.in.bits.meta.reason := beat2.meta.reason
+  fifo.io.in.bits.meta.meta := beat2.meta
   fifo.io.in.bits.meta.group := group2
   fifo.io.in.bits.meta.length := RegNext((before1 ## 0.U(6.W)) + beat1.bytes)
   fifo.io.in.bits.meta.cycles := RegNext(cycles1)
@@ -105,9 +107,10 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
   ConnectStream(prepend.io.in, fifo.io.out) { (header, record) =>
     val fields = Seq(
       PuntHeader.port -> port.U,
-      PuntHeader.reason -> record.reason,
+      PuntHeader.reason -> record.meta.reason,
       PuntHeader.group -> record.group,
       PuntHeader.length -> record.length,
+      PuntHeader.sa -> record.meta.sa,
       PuntHeader.cycles -> record.cycles
     )
     val number = fields.map { case (field, value) => (value.pad(field.width) << field.lsb).pad(PuntHeader.bits) }
@@ -115,7 +118,7 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
     header.select := 0.U
     header.length := PuntQueue.headerBytes.U
     header.drop := false.B
-    header.meta.reason := record.reason
+    header.meta := record.meta
   }
   ConnectStream(io.out, prepend.io.out)((_, _) => ())
 

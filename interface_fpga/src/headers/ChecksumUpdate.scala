@@ -9,7 +9,8 @@ import chisel3._
  *
  * `HC' = ~(~HC + ~m + m')`. One less TTL makes `~m + m'` 0xFEFF; a change of the ECN field by d
  * adds d to that. Neither sum can be zero, so the result is never the 0xFFFF that a checksum
- * computed anew cannot be.
+ * computed anew cannot be. Without a change of TTL `~m + m'` is d modulo 0xFFFF, and a right
+ * checksum stays as it is.
  */
 object ChecksumUpdate {
 
@@ -19,6 +20,12 @@ object ChecksumUpdate {
    */
   def sum(checksum: UInt, tosDelta: SInt): UInt =
     (~checksum).asUInt +& (0xfeff.S(18.W) + tosDelta).asUInt(15, 0)
+
+  /** First half: TOS byte greater by `tosDelta`, as above, and the same TTL. */
+  def sumOfTos(checksum: UInt, tosDelta: SInt): UInt = {
+    val negative = tosDelta.head(1).asBool
+    (~checksum).asUInt +& (tosDelta.pad(18) - negative.asUInt.zext).asUInt(15, 0)
+  }
 
   /** First half: TTL one less. */
   def sum(checksum: UInt): UInt = (~checksum).asUInt +& 0xfeff.U(16.W)

@@ -47,6 +47,9 @@ object InnerConfig {
     PuntGroup.local
   )
 
+  /** Those of decrypted packets and of clear ones from black, in the same order. */
+  val decryptGroups: Seq[Int] = Seq(PuntGroup.tunnel, PuntGroup.clear)
+
   /**
    * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts. The cuckoo table of flows
    * fills to some 95 %; twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more

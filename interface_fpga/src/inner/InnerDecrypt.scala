@@ -10,7 +10,7 @@ import sallyport.common.registers.AuditEvent
 import sallyport.common.registers.map.{FlowRow, SelectorRow}
 import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort, TernaryTable, TernaryTableParams}
-import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
+import sallyport.iface.cpu.{Injector, InjectorEvents, PuntEvents, TokenLimit}
 import sallyport.iface.forwarding.{HostAddress, NextHopLookup, NextHopQuery}
 import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch, VlanTags}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
@@ -43,11 +43,12 @@ class InnerDecryptEvents extends Bundle {
 
   /** A look-up met a row of hosts with a flipped bit. */
   val hostRowUpset = Bool()
+  val punt = new PuntEvents
   val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
 }
 
-/** What becomes of a packet to the red network, and of the headers that it came with. */
+/** What becomes of a packet from the link, and of the headers that it came with. */
 class TreatedVerdict extends Bundle {
   val verdict = new InspectorVerdict
   val patch = new TransportPatch
@@ -63,7 +64,8 @@ class TreatedVerdict extends Bundle {
  * Ethernet header. [[InnerInspector]] judges them, bypassed ones by the inbound rules, whatever the
  * outer chip found. Bytes behind the IP total length are cut off. A packet to a host at the port
  * goes there, whatever next hop is named ([[NextHopLookup]]); `events.unresolved` tells of each
- * packet that is dropped as `unresolved`.
+ * packet that is dropped as `unresolved`. Packets to the box itself leave at `punt`, unless their
+ * policer or a full queue drops them ([[DecryptPunt]]).
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says
  * that they stay; packets before the write meet the old row and window, packets after it the new
@@ -103,6 +105,10 @@ class InnerDecrypt(
     val inject = Flipped(PacketStream(new NoMeta))
     val injectLimit = Input(new TokenLimit)
     val mac = Decoupled(new MacBeat)
+
+    /** Packets for the management CPU. */
+    val punt = PacketStream(new NoMeta)
+    val puntLimits = Input(Vec(InnerConfig.decryptGroups.length, new TokenLimit))
     val selectorTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
@@ -219,6 +225,7 @@ class InnerDecrypt(
   private val metaOfUsage = ShiftRegister(meta1, usageTime - selectorLatency)
   private val meta = ShiftRegister(metaOfUsage, findingsTime - usageTime)
   findings.bits.bypass := meta.bypass
+  findings.bits.sa := meta.sa
   findings.bits.frame := meta.transport
   findings.bits.frameBytes := meta.length
   findings.bits.frameClass := ShiftRegister(frameClass, findingsTime - FrameClass.latency)
@@ -272,26 +279,34 @@ class InnerDecrypt(
   usage.io.charge := inspector.io.charge
   inspector.io.expired := usage.io.expired
 
-  // Forwarded packets: padding off, new header values, Ethernet on.
+  // What goes on: padding off, new header values, Ethernet on.
   private val steer = Module(new PacketSteer(new TreatedVerdict, 1))
   TransportHeader.rewrite(steer.io.in, stage.io.out)(_.patch)
-  steer.io.select := stage.io.out.bits.meta.verdict.forward
+  private val decided = stage.io.out.bits.meta.verdict
+  steer.io.select := decided.forward || decided.toPunt
   private val strip = Module(new PacketStripper(new InspectorVerdict, Seq(0))(_ => 0.U, _.length))
   private val forwarded = Wire(chiselTypeOf(strip.io.in))
   private val clamped = Wire(chiselTypeOf(steer.io.out(0)))
   MssClamp.rewrite(clamped, steer.io.out(0))(_.mss)
   ConnectStream(forwarded, clamped)(_ := _.verdict)
   RewriteHeader(strip.io.in, forwarded)(_.rewrite)
-  private val prepend = Module(new HeaderPrepend(InnerDecrypt.headerLengths, new VlanTags))
+  private val prepend = Module(new HeaderPrepend(InnerDecrypt.headerLengths, new DecryptedMeta))
   ConnectStream(prepend.io.in, strip.io.out) { (header, verdict) =>
-    header.bytes := EthernetHeader(verdict.nextHopMac, io.portMac, EthernetHeader.ofIp(verdict.rewrite.v6)).wire
+    val to = Mux(verdict.toPunt, io.portMac, verdict.nextHopMac)
+    header.bytes := EthernetHeader(to, io.portMac, EthernetHeader.ofIp(verdict.rewrite.v6)).wire
     header.select := verdict.frame
     header.length := Mux(verdict.frame, 0.U, EthernetHeader.bytes.U)
     header.drop := false.B
-    header.meta := verdict.tags
+    header.meta.tags := verdict.tags
+    header.meta.toPunt := verdict.toPunt
+    header.meta.punt := verdict.punt
   }
+  private val punt = Module(new DecryptPunt(InnerConfig.decryptGroups, config.chip.puntBeats))
+  punt.io.limits := io.puntLimits
+  punt.io.in <> prepend.io.out
+  io.punt <> punt.io.punt
   private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
-  transmit.io.in <> prepend.io.out
+  transmit.io.in <> punt.io.out
   private val injector = Module(new Injector(config.chip.injectBeats))
   injector.io.enable := io.enable
   injector.io.limit := io.injectLimit
@@ -318,6 +333,7 @@ class InnerDecrypt(
   io.events.hostRowUpset := nextHop.io.hostRowUpset
   io.events.audit.valid := RegNext(audit.valid, false.B)
   io.events.audit.bits := RegNext(audit.bits)
+  io.events.punt := punt.io.events
   io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events
 }

@@ -3,7 +3,9 @@ package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.registers.map.{PuntHeader, PuntReason}
 import sallyport.common.stream.PacketStream
+import sallyport.iface.cpu.PuntMeta
 import sallyport.iface.forwarding.NextHop
 import sallyport.iface.headers.{ChecksumUpdate, Ecn, IpHeader, VlanTags}
 import sallyport.iface.parse.{EtherClass, HeaderFields}
@@ -14,6 +16,9 @@ import sallyport.iface.usage.UsageCharge
 class InspectorFindings extends Bundle {
   val fields = new HeaderFields
   val bypass = Bool()
+
+  /** The SA of a decrypted packet. */
+  val sa = UInt(PuntHeader.sa.width.W)
 
   /**
    * A whole frame of `frameBytes`: bypassed by a bump in the wire, or with an IP packet of
@@ -50,8 +55,12 @@ class InspectorFindings extends Bundle {
 class InspectorVerdict extends Bundle {
   val forward = Bool()
 
+  /** To the management CPU; `punt` says why. */
+  val toPunt = Bool()
+  val punt = new PuntMeta
+
   /**
-   * With `forward`: bytes of the IP packet; the bytes behind it are TFC padding (RFC 4303 2.7). Or
+   * With either: bytes of the IP packet; the bytes behind it are TFC padding (RFC 4303 2.7). Or
    * bytes of the frame.
    */
   val length = UInt(PacketStream.lengthBits.W)
@@ -108,13 +117,15 @@ class InspectorDrops extends Bundle {
  *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
  *  1. bypassed, and not what the inbound rules let in clear (RFC 4301 5.2 step 3b): drop
  *     inClearDenied
- *  1. addresses that no packet on a wire has ([[AddressCheck]]), or of a packet of tunnel mode
- *     one of a single link: drop martian (RFC 1812 5.3.7, RFC 4291 2.5.6); from an address of this
- *     box: drop ownSource; bypassed, and from the network at the red port: drop redSource (RFC
- *     2827)
+ *  1. addresses that no packet on a wire has ([[AddressCheck]]), or of a bypassed packet one of a
+ *     single link: drop martian (RFC 1812 5.3.7, RFC 4291 2.5.6); from an address of this box: drop
+ *     ownSource; bypassed, and from the network at the red port: drop redSource (RFC 2827)
  *  1. an IPv4 fragment of TCP that begins at byte 8 of the TCP header (RFC 4301 7.2, RFC 1858 4):
  *     drop fragmentOffset
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
+ *  1. to an address of the box at the red port, or of tunnel mode and of one link, which is the
+ *     tunnel: to the management CPU, with the TTL that it has (RFC 1812 5.2.3), unless `lifetime`
+ *     below holds
  *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
  *  1. a flipped bit in a row of hosts that its next hop depends on: drop hostUpset; for a host
  *     whose Ethernet address is not known: drop unresolved; no valid next hop: drop noNextHop;
@@ -182,12 +193,13 @@ class InnerInspector extends Module {
   private val addressed = ask(!bypassedFrame || isIp && !FrameJudge.fromThisLink(fields))
   private val clear = ask(in.bypass)
   private val martian =
-    addressed && (addresses.io.out.martian || routed && addresses.io.out.linkLocal)
+    addressed && (addresses.io.out.martian || routed && clear && addresses.io.out.linkLocal)
   private val ownSource = addressed && addresses.io.out.own
   private val redSource = addressed && clear && addresses.io.out.near
   private val overTcpFlags = ask(!in.bypass && !in.frame && fields.overTcpFlags)
   private val ecnDrops = ask(!in.bypass && !in.frame && Ecn.drops(innerEcn, outerEcn))
   private val ecnUnexpected = ask(!in.bypass && !in.frame && Ecn.unexpected(innerEcn, outerEcn))
+  private val local = routed && (addresses.io.out.toOwn || addresses.io.out.linkLocal)
   private val ttlExpired = ask(!in.frame && fields.ttlExpired)
   private val hostUpset = ask(!in.frame && in.nextHop.upset)
   private val unresolved = ask(!in.frame && in.nextHop.unresolved)
@@ -204,13 +216,14 @@ class InnerInspector extends Module {
   private val frame1 = RegNext(in.frame)
   private val frameBytes1 = RegNext(in.frameBytes)
   private val mac1 = RegNext(in.nextHop.mac)
+  private val sa1 = RegNext(Mux(in.bypass, 0.U, in.sa))
   private val tags1 = RegNext(Mux(in.frame, VlanTags.none, in.nextHop.tags))
 
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
     val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropMartian, dropOwnSource = Value
-    val dropRedSource, dropFragmentOffset, dropEcn = Value
+    val dropRedSource, dropFragmentOffset, dropEcn, deliver = Value
     val dropTtl, dropHostUpset, dropUnresolved, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
@@ -234,6 +247,7 @@ class InnerInspector extends Module {
         redSource -> dropRedSource,
         overTcpFlags -> dropFragmentOffset,
         ecnDrops -> dropEcn,
+        local -> deliver,
         ttlExpired -> dropTtl,
         hostUpset -> dropHostUpset,
         unresolved -> dropUnresolved,
@@ -244,21 +258,27 @@ class InnerInspector extends Module {
   )
   private val valid2 = RegNext(valid1, false.B)
   private val sum2 = RegNext(ChecksumUpdate.sum(checksumOf1, ecnDelta1))
+  private val sumOfLocal2 = RegNext(ChecksumUpdate.sumOfTos(checksumOf1, ecnDelta1))
 
   // Stage 3: verdict and events.
   private def is(wanted: Outcome.Type): Bool = outcome === wanted
   private val verdict = Wire(new InspectorVerdict)
   private val length2 = RegNext(length1)
-  io.charge.counts := valid2 && is(forward)
+  private val delivers = is(deliver)
+  private val stays = is(forward) || delivers
+  io.charge.counts := valid2 && stays
   io.charge.bytes := length2
   verdict.forward := is(forward) && !io.expired
+  verdict.toPunt := delivers && !io.expired
+  verdict.punt.reason := RegNext(Mux(clear, PuntReason.clear.U, PuntReason.tunnel.U))
+  verdict.punt.sa := RegNext(sa1)
   verdict.length := RegNext(Mux(frame1, frameBytes1, length1))
   verdict.frame := RegNext(frame1)
   verdict.rewrite.none := RegNext(frame1)
   verdict.rewrite.v6 := RegNext(v61)
   verdict.rewrite.tos := RegNext(Cat(dscp1, ecn1))
-  verdict.rewrite.ttl := RegNext(ttl1 - 1.U)
-  verdict.rewrite.checksum := ChecksumUpdate.fold(sum2)
+  verdict.rewrite.ttl := Mux(delivers, RegNext(ttl1), RegNext(ttl1 - 1.U))
+  verdict.rewrite.checksum := ChecksumUpdate.fold(Mux(delivers, sumOfLocal2, sum2))
   verdict.nextHopMac := RegNext(mac1)
   verdict.tags := RegNext(tags1)
   io.verdict.valid := RegNext(valid2, false.B)
@@ -286,8 +306,8 @@ class InnerInspector extends Module {
   io.drops.unresolved := drop(dropUnresolved)
   io.drops.noNextHop := drop(dropNoNextHop)
   io.drops.txDisabled := drop(dropDisabled)
-  io.ecnUnexpected := RegNext(valid2 && verdict.forward && RegNext(ecnUnexpected), false.B)
-  io.drops.lifetime := RegNext(valid2 && is(forward) && io.expired, false.B)
+  io.ecnUnexpected := RegNext(valid2 && stays && !io.expired && RegNext(ecnUnexpected), false.B)
+  io.drops.lifetime := RegNext(valid2 && stays && io.expired, false.B)
 }
 
 object InnerInspector {

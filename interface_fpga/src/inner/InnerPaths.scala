@@ -4,6 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, PuntGroup, PuntReason}
 import sallyport.common.registers.{AuditEvents, RegisterBankParams}
+import sallyport.common.stream.{NoMeta, PacketArbiter}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
 import sallyport.iface.forwarding.HostEvents
@@ -60,7 +61,10 @@ class InnerPaths(
   encrypt.io.dummies := RegNext(registers.io.receive.enable && linkUp, false.B)
   encrypt.io.mac := io.macRx
   io.toLink <> encrypt.io.out
-  io.punt <> encrypt.io.punt
+  private val punts = Module(new PacketArbiter(new NoMeta, 2))
+  punts.io.in(0) <> encrypt.io.punt
+  punts.io.in(1) <> decrypt.io.punt
+  io.punt <> punts.io.out
   encrypt.io.flowTable <> registers.io.table(InnerTables.flow)
   encrypt.io.ruleTable <> registers.io.table(InnerTables.rule)
   encrypt.io.dscpSaTable <> registers.io.table(InnerTables.dscpSa)
@@ -79,6 +83,7 @@ class InnerPaths(
   decrypt.io.injectLimit := registers.tokenLimit(InnerRegs.limitInject)
   decrypt.io.in <> io.fromLink
   io.macTx <> decrypt.io.mac
+  decrypt.io.puntLimits := VecInit(InnerPaths.decryptLimits.map(registers.tokenLimit))
   decrypt.io.selectorTable <> registers.io.table(InnerTables.selector)
   decrypt.io.ruleTable <> registers.io.table(InnerTables.inboundRule)
   decrypt.io.nextHopTable <> registers.io.table(InnerTables.nextHop)
@@ -124,6 +129,7 @@ class InnerPaths(
     registers.io.status(register) := (audit.io.packet >> (32 * n)).asUInt.pad(32)(31, 0)
 
   private val punt = encrypt.io.events.path.punt
+  private val delivered = decrypt.io.events.punt
   private val inspected = decrypt.io.events.drops
   private val upsets = decrypt.io.events.upsets
   InterfaceRegisters.count(
@@ -186,7 +192,12 @@ class InnerPaths(
       InnerCounters.dropHostUpset -> inspected.hostUpset,
       InnerCounters.hostRowUpset -> decrypt.io.events.hostRowUpset,
       InnerCounters.dropNoNextHop -> inspected.noNextHop,
-      InnerCounters.dropInnerLifetime -> inspected.lifetime
+      InnerCounters.dropInnerLifetime -> inspected.lifetime,
+      InnerCounters.puntTunnel -> delivered.punted(PuntReason.tunnel),
+      InnerCounters.puntClear -> delivered.punted(PuntReason.clear),
+      InnerCounters.dropPuntTunnel -> delivered.refused(PuntGroup.tunnel),
+      InnerCounters.dropPuntClear -> delivered.refused(PuntGroup.clear),
+      InnerCounters.dropInnerPuntOverflow -> delivered.dropOverflow
     )
   )
 }
@@ -208,4 +219,7 @@ object InnerPaths {
       InnerRegs.limitTtl,
       InnerRegs.limitLocal
     )
+
+  /** Those of [[InnerConfig.decryptGroups]]. */
+  private val decryptLimits = Seq(InnerRegs.limitTunnel, InnerRegs.limitClear)
 }

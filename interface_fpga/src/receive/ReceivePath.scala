@@ -124,7 +124,10 @@ class ReceivePath[V <: FrameVerdict](
 
   private val punt = Module(new PuntQueue(port, puntGroups, puntBeats))
   punt.io.limits := io.control.puntLimits
-  ConnectStream(punt.io.in, steer.io.out(1))(_.reason := _.reason)
+  ConnectStream(punt.io.in, steer.io.out(1)) { (to, from) =>
+    to.reason := from.reason
+    to.sa := 0.U
+  }
   io.punt <> punt.io.out
   io.cycles := punt.io.cycles
 

@@ -70,10 +70,12 @@ type Events struct {
 	Poll Period `toml:"poll"`
 }
 
-// Taps are the devices where Linux is the host behind the ports; without names there are none.
+// Taps are the devices where Linux is the host behind the ports, and behind the tunnels; without
+// names there are none.
 type Taps struct {
-	Red   Device `toml:"red"`
-	Black Device `toml:"black"`
+	Red     Device `toml:"red"`
+	Black   Device `toml:"black"`
+	Tunnels Device `toml:"tunnels"`
 }
 
 // Wanted says whether there are to be devices.
@@ -162,13 +164,15 @@ func (c *Config) CheckSaved() error {
 
 // wrongTaps names the fault of the devices beside each other; empty if they have none.
 func (c *Config) wrongTaps() string {
-	switch red, black := c.Taps.Red.Name, c.Taps.Black.Name; {
-	case red == "" && black == "":
+	switch red, black, tunnels := c.Taps.Red.Name, c.Taps.Black.Name, c.Taps.Tunnels.Name; {
+	case red == "" && black == "" && tunnels == "":
 		return ""
 	case red == "" || black == "":
 		return "taps needs both red and black: a box has two ports"
 	case red == black:
 		return fmt.Sprintf("the devices of red and black cannot both be %q", red)
+	case tunnels == red || tunnels == black:
+		return fmt.Sprintf("the device of tunnels cannot be %q, which is a port's", tunnels)
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/netip"
 
 	"golang.org/x/sync/errgroup"
@@ -59,9 +60,10 @@ func (h *host) hear(header transport.PuntHeader, frame []byte) {
 }
 
 // OpenHost makes a device with the given name for each port, and takes the frames of the management
-// CPU. Only OpenHost needs rights (CAP_NET_ADMIN). The caller must then call Relay, which carries
+// CPU. With a third name there is a device for packets out of tunnels; without, Linux gets none of
+// them. Only OpenHost needs rights (CAP_NET_ADMIN). The caller must then call Relay, which carries
 // frames.
-func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
+func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	red, black, err := punt.Of(d.session.Box, redName, blackName)
@@ -71,6 +73,12 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName string) error {
 	devices, err := punt.Open(red, black)
 	if err != nil {
 		return err
+	}
+	if tunnelsName != "" {
+		if err := devices.OpenTunnels(punt.Tunnels(tunnelsName, black)); err != nil {
+			return errors.Join(err, devices.Close())
+		}
+		d.log.Info("Linux is the host behind the tunnels", "device", tunnelsName)
 	}
 	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays(), make(chan netip.Addr, mostAsking)}
 	for _, device := range d.host.ports {

@@ -45,6 +45,8 @@ var Buckets = []bucket{
 	{xfrm.Red, "mtu", punted},
 	{xfrm.Red, "ttl", punted},
 	{xfrm.Red, "local", punted},
+	{xfrm.Red, "tunnel", punted},
+	{xfrm.Red, "clear", punted},
 	{xfrm.Red, xfrm.InjectGroup, inject},
 	{xfrm.Black, "other", punted},
 	{xfrm.Black, "ike", punted},

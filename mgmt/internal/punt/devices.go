@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package punt makes Linux the host behind the ports of a box. Frames that a chip punts come in at
-// a TAP device, and the box injects the frames that Linux sends there. So the kernel does ARP,
+// a TAP device, and the box injects the frames that Linux sends there. Packets out of tunnels come
+// in at a device of their own. So the kernel does ARP,
 // neighbour discovery and ICMP, and IKE reaches the program that listens.
 package punt
 
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/internal/transport"
 )
@@ -18,9 +20,11 @@ import (
 // longest is more than a frame of any MTU that a TAP can have.
 const longest = 70_000
 
-// Devices are the TAPs of a box's red and black port, in this order.
+// Devices are the TAPs of a box's red and black port, in this order, and the device of packets out
+// of tunnels, if there is one.
 type Devices struct {
 	taps    [2]*tap
+	tunnels *tap
 	refused atomic.Uint64
 }
 
@@ -29,7 +33,7 @@ type Devices struct {
 func Open(red, black Device) (*Devices, error) {
 	d := &Devices{}
 	for port, device := range []Device{red, black} {
-		t, err := openTAP(device)
+		t, err := open(device, unix.IFF_TAP)
 		if err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -40,8 +44,10 @@ func Open(red, black Device) (*Devices, error) {
 
 // Deliver hands Linux a frame that came in at a port. One for a device that is down is refused
 // and counted.
-func (d *Devices) Deliver(port uint8, frame []byte) error {
-	taken, err := d.taps[port].write(frame)
+func (d *Devices) Deliver(port uint8, frame []byte) error { return d.hand(d.taps[port], frame) }
+
+func (d *Devices) hand(to *tap, frame []byte) error {
+	taken, err := to.write(frame)
 	if err == nil && !taken {
 		d.refused.Add(1)
 	}
@@ -83,7 +89,7 @@ func (d *Devices) Serve(send func(port uint8, frame []byte) error) error {
 // Close ends the devices, and a Serve that waits.
 func (d *Devices) Close() error {
 	var errs []error
-	for _, t := range d.taps {
+	for _, t := range append(d.taps[:], d.tunnels) {
 		if t != nil {
 			errs = append(errs, t.file.Close())
 		}

@@ -63,7 +63,7 @@ func Relay(ctx context.Context, frames Frames, devices *Devices, keep func(heade
 			if keep(header, frame) {
 				continue
 			}
-			if err := devices.Deliver(header.Port, frame); err != nil {
+			if err := devices.take(header, frame); err != nil {
 				return err
 			}
 		}

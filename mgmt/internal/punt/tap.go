@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/vishvananda/netlink"
@@ -17,25 +18,31 @@ import (
 
 const tun = "/dev/net/tun"
 
-// Device says what the TAP of a port is to be.
+// Device says what the device of a port is to be.
 type Device struct {
 	Name string
 	MAC  net.HardwareAddr // the port's own; none: the kernel chooses one
 	MTU  int
 }
 
-// tap is an Ethernet device of Linux: Linux receives the frames written to it, and the frames that
-// Linux sends can be read.
+// tap is a device of Linux: Linux receives the frames written to it, and the frames that Linux
+// sends can be read. Of a TUN they are IP packets.
 type tap struct {
 	file  *os.File
+	kind  string
 	name  string
 	index int
+	mac   atomic.Pointer[net.HardwareAddr] // none of a TUN
 }
 
-// openTAP makes the device, or takes an existing one without a user, and sets it up. A device that
-// it made goes with the program.
-func openTAP(device Device) (*tap, error) {
-	wrong := func(err error) error { return fmt.Errorf("TAP %s: %w", device.Name, err) }
+// kinds are the kinds of devices by their flag.
+var kinds = map[uint16]string{unix.IFF_TAP: "TAP", unix.IFF_TUN: "TUN"}
+
+// open makes the device, or takes an existing one without a user, and sets it up. A device that it
+// made goes with the program.
+func open(device Device, flag uint16) (*tap, error) {
+	kind := kinds[flag]
+	wrong := func(err error) error { return fmt.Errorf("%s %s: %w", kind, device.Name, err) }
 	request, err := unix.NewIfreq(device.Name)
 	if err != nil {
 		return nil, wrong(fmt.Errorf("a device's name has 1 to %d characters", unix.IFNAMSIZ-1))
@@ -44,16 +51,16 @@ func openTAP(device Device) (*tap, error) {
 	if err != nil {
 		return nil, wrong(fmt.Errorf("%s: %w", tun, err))
 	}
-	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+	request.SetUint16(flag | unix.IFF_NO_PI)
 	err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
-	t := &tap{file: os.NewFile(uintptr(fd), tun), name: device.Name}
+	t := &tap{file: os.NewFile(uintptr(fd), tun), kind: kind, name: device.Name}
 	switch {
 	case errors.Is(err, unix.EBUSY):
 		err = errors.New("another program uses it")
 	case errors.Is(err, unix.EPERM):
 		err = errors.New("no right to make it; run as root, or with CAP_NET_ADMIN")
 	case errors.Is(err, unix.EINVAL):
-		err = errors.New("a device of this name exists and is no TAP of one queue")
+		err = errors.New("a device of this name exists and is no " + kind + " of one queue")
 	case err == nil:
 		err = t.settle(device)
 	}
@@ -85,9 +92,12 @@ func (t *tap) settle(device Device) error {
 	}
 	t.index = link.Attrs().Index
 	if len(device.MAC) > 0 {
-		if err := t.address(device.MAC); err != nil {
-			return err
-		}
+		err = t.address(device.MAC)
+	} else if own := link.Attrs().HardwareAddr; len(own) > 0 {
+		t.mac.Store(&own)
+	}
+	if err != nil {
+		return err
 	}
 	if err := netlink.LinkSetMTU(link, device.MTU); err != nil {
 		return fmt.Errorf("mtu %d: %w", device.MTU, err)
@@ -117,6 +127,9 @@ func (t *tap) address(mac net.HardwareAddr) error {
 	if err == nil && errno != 0 {
 		err = fmt.Errorf("address %s: %w", mac, errno)
 	}
+	if err == nil {
+		t.mac.Store(&mac)
+	}
 	return t.named(err)
 }
 
@@ -137,10 +150,10 @@ func (t *tap) read(buffer []byte) (int, error) {
 
 func (t *tap) named(err error) error {
 	if errors.Is(err, unix.EBADFD) {
-		return fmt.Errorf("TAP %s was deleted, or the namespace that it was in", t.name)
+		return fmt.Errorf("%s %s was deleted, or the namespace that it was in", t.kind, t.name)
 	}
 	if err != nil {
-		return fmt.Errorf("TAP %s: %w", t.name, err)
+		return fmt.Errorf("%s %s: %w", t.kind, t.name, err)
 	}
 	return nil
 }

@@ -112,6 +112,11 @@ const (
 	InnerCounterDropUnresolved            = 104
 	InnerCounterDropHostUpset             = 105
 	InnerCounterHostRowUpset              = 106
+	InnerCounterPuntTunnel                = 107
+	InnerCounterPuntClear                 = 108
+	InnerCounterDropPuntTunnel            = 109
+	InnerCounterDropPuntClear             = 110
+	InnerCounterDropInnerPuntOverflow     = 111
 )
 
 // InnerCounters is ordered by index.
@@ -223,6 +228,11 @@ var InnerCounters = []Counter{
 	{Name: "drop_unresolved", Index: 104, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_host_upset", Index: 105, Path: "decrypt", Kind: "drop"},
 	{Name: "host_row_upset", Index: 106, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel", Index: 107, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear", Index: 108, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_tunnel", Index: 109, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_clear", Index: 110, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_punt_overflow", Index: 111, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.

@@ -207,6 +207,12 @@ var (
 	InnerLimitResolution          = Register{Name: "limit_resolution", Offset: 0x32c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
 	InnerLimitResolutionRate      = Field{LSB: 0, Width: 16}
 	InnerLimitResolutionBurst     = Field{LSB: 16, Width: 16}
+	InnerLimitTunnel              = Register{Name: "limit_tunnel", Offset: 0x330, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitTunnelRate          = Field{LSB: 0, Width: 16}
+	InnerLimitTunnelBurst         = Field{LSB: 16, Width: 16}
+	InnerLimitClear               = Register{Name: "limit_clear", Offset: 0x334, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitClearRate           = Field{LSB: 0, Width: 16}
+	InnerLimitClearBurst          = Field{LSB: 16, Width: 16}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -259,6 +265,8 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLimitLinkLocal,
 	InnerLimitLocal,
 	InnerLimitResolution,
+	InnerLimitTunnel,
+	InnerLimitClear,
 }...)
 
 // Registers of the crypto chip alone.

@@ -161,6 +161,8 @@ const (
 	PuntGroupResolution = 11
 	PuntGroupIkeCookie  = 12
 	PuntGroupIkeInit    = 13
+	PuntGroupTunnel     = 14
+	PuntGroupClear      = 15
 )
 
 // PuntGroupNames gives the name of each value.
@@ -179,6 +181,8 @@ var PuntGroupNames = map[uint32]string{
 	PuntGroupResolution: "resolution",
 	PuntGroupIkeCookie:  "ike_cookie",
 	PuntGroupIkeInit:    "ike_init",
+	PuntGroupTunnel:     "tunnel",
+	PuntGroupClear:      "clear",
 }
 
 // Values of punt_reason.
@@ -202,6 +206,8 @@ const (
 	PuntReasonResolution       = 16
 	PuntReasonIkeCookie        = 17
 	PuntReasonIkeInit          = 18
+	PuntReasonTunnel           = 19
+	PuntReasonClear            = 20
 )
 
 // PuntReasonNames gives the name of each value.
@@ -225,6 +231,8 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonResolution:       "resolution",
 	PuntReasonIkeCookie:        "ike_cookie",
 	PuntReasonIkeInit:          "ike_init",
+	PuntReasonTunnel:           "tunnel",
+	PuntReasonClear:            "clear",
 }
 
 // Values of drp_target.

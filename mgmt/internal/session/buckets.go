@@ -23,6 +23,8 @@ var bucketRegisters = map[[2]string]chip.Source{
 	{xfrm.Red, "mtu"}:              {Chip: transport.Inner, Register: regs.InnerLimitMtu},
 	{xfrm.Red, "ttl"}:              {Chip: transport.Inner, Register: regs.InnerLimitTtl},
 	{xfrm.Red, "local"}:            {Chip: transport.Inner, Register: regs.InnerLimitLocal},
+	{xfrm.Red, "tunnel"}:           {Chip: transport.Inner, Register: regs.InnerLimitTunnel},
+	{xfrm.Red, "clear"}:            {Chip: transport.Inner, Register: regs.InnerLimitClear},
 	{xfrm.Red, xfrm.InjectGroup}:   {Chip: transport.Inner, Register: regs.InnerLimitInject},
 	{xfrm.Black, "other"}:          {Chip: transport.Outer, Register: regs.OuterLimitOther},
 	{xfrm.Black, "ike"}:            {Chip: transport.Outer, Register: regs.OuterLimitIke},

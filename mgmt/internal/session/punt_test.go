@@ -36,6 +36,7 @@ var limitRegisters = []struct {
 }{
 	{xfrm.Red, "other", transport.Inner, regs.InnerLimitOther}, {xfrm.Red, "arp", transport.Inner, regs.InnerLimitArp}, {xfrm.Red, "nd", transport.Inner, regs.InnerLimitNd},
 	{xfrm.Red, "local", transport.Inner, regs.InnerLimitLocal},
+	{xfrm.Red, "tunnel", transport.Inner, regs.InnerLimitTunnel}, {xfrm.Red, "clear", transport.Inner, regs.InnerLimitClear},
 	{xfrm.Red, "resolution", transport.Inner, regs.InnerLimitResolution}, {xfrm.Black, "resolution", transport.Outer, regs.OuterLimitResolution},
 	{xfrm.Red, "link_local", transport.Inner, regs.InnerLimitLinkLocal}, {xfrm.Black, "link_local", transport.Outer, regs.OuterLimitLinkLocal},
 	{xfrm.Red, "mtu", transport.Inner, regs.InnerLimitMtu}, {xfrm.Red, "ttl", transport.Inner, regs.InnerLimitTtl}, {xfrm.Red, "inject", transport.Inner, regs.InnerLimitInject},
@@ -158,7 +159,7 @@ func TestPuntMistakes(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	for line, sentence := range map[string]string{
 		"set":                        "a trap group",
-		"set icmp6 rate 5":           "unknown trap group \"icmp6\": there are other, ike, arp, nd, icmp, unknown_spi, mtu, reasm, ttl, link_local, local, resolution, ike_cookie, ike_init, inject, all",
+		"set icmp6 rate 5":           "unknown trap group \"icmp6\": there are other, ike, arp, nd, icmp, unknown_spi, mtu, reasm, ttl, link_local, local, resolution, ike_cookie, ike_init, tunnel, clear, inject, all",
 		"set ike":                    "write what is to change",
 		"set ike dev black":          "write what is to change",
 		"set ike rate 4":             "the rate must be 5 to 292965 packets/s, or unlimited, not \"4\"",
@@ -166,7 +167,7 @@ func TestPuntMistakes(t *testing.T) {
 		"set ike rate":               "the line ends where the rate",
 		"set ike burst 65536":        "the burst must be 0 to 65535 packets",
 		"set ike burst 1 dev green":  "unknown device",
-		"set ike burst 1 dev red":    "red has no trap group ike: there are other, arp, nd, resolution, link_local, mtu, ttl, local, inject",
+		"set ike burst 1 dev red":    "red has no trap group ike: there are other, arp, nd, resolution, link_local, mtu, ttl, local, tunnel, clear, inject",
 		"set mtu rate 50 dev black":  "black has no trap group mtu",
 		"set ike rate 50 per second": "unexpected word",
 		"delete ike":                 "punt \"delete\" is not supported",

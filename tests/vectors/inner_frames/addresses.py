@@ -118,21 +118,28 @@ def decrypt_cases_addresses() -> Iterator[tuple[str, int, int, int, int, bool, s
         yield in_clear("tx_frames", packets(src))
     for dst in ("0.0.0.0", "127.0.0.1", "240.0.0.0", "255.255.255.254"):
         yield from_tunnel("drop_inner_martian", packets("10.9.0.1", dst))
+    # Of one link: the tunnel is one, and the black network another.
     for end in ("169.254.0.0", "169.254.255.255"):
-        yield from_tunnel("drop_inner_martian", packets(end))
-        yield from_tunnel("drop_inner_martian", packets("10.9.0.1", end))
+        yield from_tunnel("punt_tunnel", packets(end))
+        yield from_tunnel("punt_tunnel", packets("10.9.0.1", end))
+        yield in_clear("drop_inner_martian", packets(end))
     for dst in ("224.0.0.0", "224.0.0.255"):
-        yield from_tunnel("drop_inner_martian", packets("10.9.0.1", dst))
+        yield from_tunnel("punt_tunnel", packets("10.9.0.1", dst))
     for src in ("169.253.255.255", "169.255.0.0"):
         yield from_tunnel("tx_frames", packets(src))
-    for src in (*MARTIAN_V6, "fe80::1", "febf:ffff::1"):
+    for src in MARTIAN_V6:
         yield from_tunnel("drop_inner_martian", packets_v6(src))
+        yield in_clear("drop_inner_martian", packets_v6(src))
+    for src in ("fe80::1", "febf:ffff::1"):
+        yield from_tunnel("punt_tunnel", packets_v6(src))
         yield in_clear("drop_inner_martian", packets_v6(src))
     for src in BESIDE_V6:
         yield from_tunnel("tx_frames", packets_v6(src))
         yield in_clear("tx_frames", packets_v6(src))
-    for dst in ("::", "::1", "::ffff:10.0.0.1", "fe80::1", "ff02::5"):
+    for dst in ("::", "::1", "::ffff:10.0.0.1"):
         yield from_tunnel("drop_inner_martian", packets_v6("2001:db8:9::1", dst))
+    for dst in ("fe80::1", "ff02::5"):
+        yield from_tunnel("punt_tunnel", packets_v6("2001:db8:9::1", dst))
     # The box's own addresses, and in clear the red network's, at its ends.
     for way in (from_tunnel, in_clear):
         yield way("drop_inner_own_source", packets(OWN))

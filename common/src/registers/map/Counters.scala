@@ -110,6 +110,11 @@ object InnerCounters {
   val dropUnresolved = 104
   val dropHostUpset = 105
   val hostRowUpset = 106
+  val puntTunnel = 107
+  val puntClear = 108
+  val dropPuntTunnel = 109
+  val dropPuntClear = 110
+  val dropInnerPuntOverflow = 111
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -217,7 +222,12 @@ object InnerCounters {
     CounterDesc("next_hop_row_upset", 103, "decrypt", "info"),
     CounterDesc("drop_unresolved", 104, "decrypt", "drop"),
     CounterDesc("drop_host_upset", 105, "decrypt", "drop"),
-    CounterDesc("host_row_upset", 106, "decrypt", "info")
+    CounterDesc("host_row_upset", 106, "decrypt", "info"),
+    CounterDesc("punt_tunnel", 107, "decrypt", "punted"),
+    CounterDesc("punt_clear", 108, "decrypt", "punted"),
+    CounterDesc("drop_punt_tunnel", 109, "decrypt", "drop"),
+    CounterDesc("drop_punt_clear", 110, "decrypt", "drop"),
+    CounterDesc("drop_inner_punt_overflow", 111, "decrypt", "drop")
   )
 }
 

@@ -161,6 +161,17 @@ object InnerRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitTunnel =
+    RegisterDesc("limit_tunnel", 0x330, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitTunnel {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitClear = RegisterDesc("limit_clear", 0x334, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitClear {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -209,6 +220,8 @@ object InnerRegs {
     limitInject,
     limitLinkLocal,
     limitLocal,
-    limitResolution
+    limitResolution,
+    limitTunnel,
+    limitClear
   )
 }

@@ -415,7 +415,7 @@ object PeerRow extends Row {
 object PuntHeader extends Row {
   val bits: Int = 128
   val cycles = RowField(0, 64)
-  val reserved1 = RowField(64, 16)
+  val sa = RowField(64, 16)
   val length = RowField(80, 16)
   val reserved0 = RowField(96, 8)
   val group = RowField(104, 8)
@@ -423,7 +423,7 @@ object PuntHeader extends Row {
   val port = RowField(120, 8)
   val fields: Seq[(String, RowField)] = Seq(
     "cycles" -> cycles,
-    "reserved1" -> reserved1,
+    "sa" -> sa,
     "length" -> length,
     "reserved0" -> reserved0,
     "group" -> group,

@@ -80,6 +80,8 @@ object PuntGroup {
   val resolution = 11
   val ikeCookie = 12
   val ikeInit = 13
+  val tunnel = 14
+  val clear = 15
 }
 
 object PuntReason {
@@ -102,6 +104,8 @@ object PuntReason {
   val resolution = 16
   val ikeCookie = 17
   val ikeInit = 18
+  val tunnel = 19
+  val clear = 20
 }
 
 object DrpTarget {

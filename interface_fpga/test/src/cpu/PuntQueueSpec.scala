@@ -8,10 +8,17 @@ import sallyport.common.stream.{NoMeta, Pace, Packet, StreamHarness, StreamMatri
 import scala.util.Random
 
 class PuntQueueSpec extends StreamMatrix {
-  private val groups = Seq(PuntGroup.other, PuntGroup.ike, PuntGroup.arp, PuntGroup.unknownSpi)
+  private val groups = Seq(PuntGroup.other, PuntGroup.ike, PuntGroup.arp, PuntGroup.unknownSpi, PuntGroup.tunnel)
 
   /** Reasons of all of these groups. */
-  private val reasons = Seq(PuntReason.vlan, PuntReason.policy, PuntReason.ike, PuntReason.arp, PuntReason.unknownSpi)
+  private val reasons = Seq(
+    PuntReason.vlan,
+    PuntReason.policy,
+    PuntReason.ike,
+    PuntReason.arp,
+    PuntReason.unknownSpi,
+    PuntReason.tunnel
+  )
 
   /**
    * Events: frames that leave, are refused, find no room; and groups of refused frames that are
@@ -34,12 +41,20 @@ class PuntQueueSpec extends StreamMatrix {
 
   private def frames(count: Int, lengths: Int => Int): Seq[Packet] = {
     val random = new Random(count)
-    Seq.tabulate(count)(i =>
-      Packet.random(lengths(i), random).copy(meta = reasons(random.nextInt(reasons.size)), error = false)
-    )
+    Seq.tabulate(count) { i =>
+      val reason = reasons(random.nextInt(reasons.size))
+      val sa = if (reason == PuntReason.tunnel) random.nextInt(1 << 16) else 0
+      Packet.random(lengths(i), random).copy(meta = BigInt(reason) << 16 | sa, error = false)
+    }
   }
 
-  private def expected(packet: Packet): (Int, Seq[Byte]) = (packet.meta.toInt, packet.bytes)
+  private def reason(packet: Packet): Int = (packet.meta >> 16).toInt
+  private def expected(packet: Packet): (Int, Int, Seq[Byte]) =
+    (reason(packet), packet.meta.toInt & 0xffff, packet.bytes)
+  private def got(packet: Packet): (Int, Int, Seq[Byte]) = {
+    val punted = PuntedFrame(packet.bytes)
+    (punted.reason, punted.sa, punted.frame)
+  }
 
   test("a header says port, reason, group, length and time of each frame; the frame is as it came") {
     val sent = frames(80, i => Seq(60, 61, 64, 111, 112, 113, 128, 1500, 9596)(i % 9))
@@ -48,7 +63,7 @@ class PuntQueueSpec extends StreamMatrix {
       for (pressure <- Pace.all) {
         bench.run(Pace.Half, pressure, seed = 3)
         val punted = bench.received.map(packet => PuntedFrame(packet.bytes))
-        assert(punted.map(p => (p.reason, p.frame)) == sent.map(expected))
+        assert(bench.received.map(got) == sent.map(expected))
         assert(punted.forall(_.port == 1))
         // A frame of n beats comes n cycles after the one before, or later.
         for ((before, frame) <- punted.zip(punted.tail))
@@ -61,21 +76,22 @@ class PuntQueueSpec extends StreamMatrix {
 
   test("each group's policer lets as many pass as it has tokens, whatever the others do") {
     val sent = frames(300, i => 60 + 37 * (i % 11))
-    val bursts = Seq(0, 7, 300, 11)
+    val bursts = Seq(0, 7, 300, 11, 5)
     withBench(harness(2048, bursts(_))) { bench =>
       bench.load(sent)
       bench.run(Pace.Always, Pace.Always, seed = 1)
-      def group(packet: Packet): Int = packet.meta.toInt match {
+      def group(packet: Packet): Int = reason(packet) match {
         case PuntReason.ike => 1
         case PuntReason.arp => 2
         case PuntReason.unknownSpi => 3
+        case PuntReason.tunnel => 4
         case _ => 0
       }
       val passes = sent.zipWithIndex.filter { case (packet, i) =>
         sent.take(i).count(group(_) == group(packet)) < bursts(group(packet))
       }.map(_._1)
       assert(passes.size > 20 && passes.size < 200)
-      assert(bench.received.map(p => PuntedFrame(p.bytes)).map(p => (p.reason, p.frame)) == passes.map(expected))
+      assert(bench.received.map(got) == passes.map(expected))
       assert(bench.events(0) == passes.size && bench.events(1) == sent.size - passes.size && bench.events(2) == 0)
     }
   }
@@ -87,7 +103,7 @@ class PuntQueueSpec extends StreamMatrix {
       bench.run(Pace.Always, Pace.Seldom, seed = 2)
       assert(bench.events(0) + bench.events(1) + bench.events(2) == sent.size && bench.events(3) == 0)
       assert((bench.events(2) > 0) == (burst == 1000) && (bench.events(1) > 0) == (burst == 20))
-      val punted = bench.received.map(p => PuntedFrame(p.bytes)).map(p => (p.reason, p.frame))
+      val punted = bench.received.map(got)
       assert(punted.size == bench.events(0) && punted.diff(sent.map(expected)).isEmpty)
     }
   }

@@ -86,6 +86,9 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
   val frames: mutable.Buffer[Seq[Byte]] = mutable.Buffer.empty
   val punts: mutable.Buffer[(Int, Seq[Byte])] = mutable.Buffer.empty
 
+  /** The SAs that their headers name. */
+  val puntSas: mutable.Buffer[Int] = mutable.Buffer.empty
+
   /** Cycles in which the first beats of packets left. */
   val linkStarts: mutable.Buffer[Int] = mutable.Buffer.empty
   val frameStarts: mutable.Buffer[Int] = mutable.Buffer.empty
@@ -115,6 +118,7 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     val punted = PuntedFrame(bytes)
     require(punted.port == 0, s"punted by port ${punted.port}")
     punts += punted.reason -> punted.frame
+    puntSas += punted.sa
   }
 
   def step(): Unit = {

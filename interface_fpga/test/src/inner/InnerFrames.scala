@@ -52,7 +52,9 @@ trait InnerFrames extends Assertions {
     "punt_ttl" -> PuntReason.ttl,
     "punt_mtu" -> PuntReason.mtu,
     "punt_nd" -> PuntReason.nd,
-    "punt_resolution" -> PuntReason.resolution
+    "punt_resolution" -> PuntReason.resolution,
+    "punt_tunnel" -> PuntReason.tunnel,
+    "punt_clear" -> PuntReason.clear
   )
 
   def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {
@@ -71,10 +73,17 @@ trait InnerFrames extends Assertions {
     name -> BigInt(all.size)
   }
 
-  case class Decrypt(counter: String, packet: LinkPacket, frame: Option[Seq[Byte]]) {
+  /** @param out the frame at the port, or the one for the CPU */
+  case class Decrypt(counter: String, packet: LinkPacket, out: Option[Seq[Byte]]) {
+    def frame: Option[Seq[Byte]] = out.filter(_ => counter == "tx_frames")
+
+    /** Reason, SA and frame. */
+    def punt: Option[(Int, Int, Seq[Byte])] = out.filter(_ => frame.isEmpty).map(packet =>
+      (reasons(counter), if (this.packet.bypass) 0 else this.packet.sa, packet)
+    )
 
     /** Every counter that it moves. */
-    def counters: Seq[String] = counter +: Seq("ecn_unexpected").filter(_ => frame.nonEmpty && hasUnusedEcn)
+    def counters: Seq[String] = counter +: Seq("ecn_unexpected").filter(_ => out.nonEmpty && hasUnusedEcn)
 
     private def hasUnusedEcn: Boolean = {
       val second = packet.bytes(1).toInt

@@ -231,6 +231,10 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       for (row <- decrypts) bench.fromLink(row.packet)
       bench.idle(300)
       expect(bench.frames.toSeq, decrypts.flatMap(_.frame), "frame")(hex)
+      val punts = bench.punts.toSeq.zip(bench.puntSas.toSeq).map { case ((reason, packet), sa) => (reason, sa, packet) }
+      expect(punts, decrypts.flatMap(_.punt), "packet for the CPU") { case (reason, sa, packet) =>
+        s"$reason $sa ${hex(packet)}"
+      }
       val traffic = Map(
         "link_rx_packets" -> BigInt(decrypts.size),
         "tx_bytes" -> BigInt(decrypts.flatMap(_.frame).map(_.length + 4).sum)

@@ -189,7 +189,9 @@ object InnerSetup {
     Rule("10.0.0.0", 23, Action.protect, 77, 4),
     Rule("2001:db8:1::", 48, Action.protect, 77, 5),
     Rule("10.0.1.0", 24, Action.bypass, 0, 6),
-    Rule("2001:db8::1", 128, Action.bypass, 0, 6)
+    Rule("2001:db8::1", 128, Action.bypass, 0, 6),
+    Rule(local, 32, Action.bypass, 0, 7, protocol = 6, port = 179),
+    Rule(localV6, 128, Action.bypass, 0, 7)
   )
 
   /**

@@ -15,7 +15,7 @@ struct Control {
 };
 
 namespace inner {
-inline constexpr std::array<Control, 27> kControls{{
+inline constexpr std::array<Control, 29> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -43,6 +43,8 @@ inline constexpr std::array<Control, 27> kControls{{
     {0x324, 0xffffffff, 0x040000e0},
     {0x328, 0xffffffff, 0x040000e0},
     {0x32c, 0xffffffff, 0x01000016},
+    {0x330, 0xffffffff, 0x040000e0},
+    {0x334, 0xffffffff, 0x040000e0},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -71,6 +73,8 @@ inline constexpr Control kLimitInject = kControls[23];
 inline constexpr Control kLimitLinkLocal = kControls[24];
 inline constexpr Control kLimitLocal = kControls[25];
 inline constexpr Control kLimitResolution = kControls[26];
+inline constexpr Control kLimitTunnel = kControls[27];
+inline constexpr Control kLimitClear = kControls[28];
 }  // namespace inner
 
 namespace crypto {

@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 107> kInnerCounters{{
+inline constexpr std::array<Counter, 112> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -119,6 +119,11 @@ inline constexpr std::array<Counter, 107> kInnerCounters{{
     {"drop_unresolved", "decrypt", "drop"},
     {"drop_host_upset", "decrypt", "drop"},
     {"host_row_upset", "decrypt", "info"},
+    {"punt_tunnel", "decrypt", "punted"},
+    {"punt_clear", "decrypt", "punted"},
+    {"drop_punt_tunnel", "decrypt", "drop"},
+    {"drop_punt_clear", "decrypt", "drop"},
+    {"drop_inner_punt_overflow", "decrypt", "drop"},
 }};
 
 inline constexpr std::array<Counter, 31> kCryptoCounters{{

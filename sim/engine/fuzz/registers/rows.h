@@ -217,7 +217,7 @@ inline constexpr Field kValid{132, 1};
 
 namespace punt_header {
 inline constexpr Field kCycles{0, 64};
-inline constexpr Field kReserved1{64, 16};
+inline constexpr Field kSa{64, 16};
 inline constexpr Field kLength{80, 16};
 inline constexpr Field kReserved0{96, 8};
 inline constexpr Field kGroup{104, 8};

@@ -9,16 +9,16 @@ namespace sallyport::sim {
 
 const char* puntReasonName(uint8_t reason) {
   static constexpr const char* names[kPuntReasons] = {
-      "none",  "arp",    "link_local",        "vlan",       "fragment",    "ike", "icmp",
-      "other", "policy", "extension_headers", "mtu",        "unknown_spi", "nd",  "reasm",
-      "ttl",   "local",  "resolution",        "ike_cookie", "ike_init"};
+      "none",  "arp",    "link_local",        "vlan",       "fragment",    "ike",    "icmp",
+      "other", "policy", "extension_headers", "mtu",        "unknown_spi", "nd",     "reasm",
+      "ttl",   "local",  "resolution",        "ike_cookie", "ike_init",    "tunnel", "clear"};
   return reason < kPuntReasons ? names[reason] : "unknown";
 }
 
 const char* puntGroupName(uint8_t group) {
-  static constexpr const char* names[kPuntGroups] = {"other",       "ike",        "arp",        "nd",      "icmp",
-                                                     "unknown_spi", "mtu",        "reasm",      "ttl",     "link_local",
-                                                     "local",       "resolution", "ike_cookie", "ike_init"};
+  static constexpr const char* names[kPuntGroups] = {
+      "other", "ike",        "arp",   "nd",         "icmp",       "unknown_spi", "mtu",    "reasm",
+      "ttl",   "link_local", "local", "resolution", "ike_cookie", "ike_init",    "tunnel", "clear"};
   return group < kPuntGroups ? names[group] : "unknown";
 }
 
@@ -36,8 +36,9 @@ PuntHeader PuntHeader::read(const std::vector<uint8_t>& punted) {
   header.reason = static_cast<uint8_t>(number("reason"));
   header.group = static_cast<uint8_t>(number("group"));
   header.length = static_cast<uint16_t>(number("length"));
+  header.sa = static_cast<uint16_t>(number("sa"));
   header.cycles = number("cycles");
-  if (header.length != punted.size() - kBytes || number("reserved0") != 0 || number("reserved1") != 0)
+  if (header.length != punted.size() - kBytes || number("reserved0") != 0)
     throw ChipFault("the header of a punted frame of " + std::to_string(punted.size() - kBytes) + " bytes says " +
                     std::to_string(header.length) + ", or what is reserved is not 0");
   return header;
@@ -51,10 +52,12 @@ void PuntCollector::push(const MacBeat& beat, Cycle now) {
   frames_[std::min<int>(header.reason, kPuntReasons)]++;
   if (queue_) queue_->push(partial_);
   if (capture_) {
+    const bool byAnSa = header.reason == kTunnelReason;
     partial_.erase(partial_.begin(), partial_.begin() + PuntHeader::kBytes);
     capture_->add(now * kTicksPerCycle, partial_, PcapngWriter::Direction::kUnknown,
                   std::string("punt: ") + puntReasonName(header.reason) + ", port " + std::to_string(header.port) +
-                      ", group " + puntGroupName(header.group) + ", cycle " + std::to_string(header.cycles));
+                      ", group " + puntGroupName(header.group) + (byAnSa ? ", SA " + std::to_string(header.sa) : "") +
+                      ", cycle " + std::to_string(header.cycles));
   }
   partial_.clear();
 }

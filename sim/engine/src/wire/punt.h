@@ -18,8 +18,9 @@ namespace sallyport::sim {
 // PuntReason and PuntGroup of regs/*.rdl, in order.
 const char* puntReasonName(uint8_t reason);
 const char* puntGroupName(uint8_t group);
-inline constexpr int kPuntReasons = 19;
-inline constexpr int kPuntGroups = 14;
+inline constexpr int kPuntReasons = 21;
+inline constexpr uint8_t kTunnelReason = 19;
+inline constexpr int kPuntGroups = 16;
 
 // The header, of the register description: where its fields stand, and what they say.
 struct PuntHeader {
@@ -33,11 +34,11 @@ struct PuntHeader {
                                                  {"group", 2, 1},
                                                  {"reserved0", 3, 1},
                                                  {"length", 4, 2},
-                                                 {"reserved1", 6, 2},
+                                                 {"sa", 6, 2},
                                                  {"cycles", 8, 8}}};
 
   uint8_t port = 0, reason = 0, group = 0;
-  uint16_t length = 0;
+  uint16_t length = 0, sa = 0;
   uint64_t cycles = 0;
 
   // Throws ChipFault if `punted`, header and frame, is not as the header says.
