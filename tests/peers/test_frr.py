@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A router behind red speaks OSPF and BGP with the box, whose side is FRR behind the TAPs: the
-chips give the CPU their groups of one link and the packets to the box, and send its answers."""
+chips give the CPU their groups of one link and the packets to the box, and send its answers. And
+two boxes speak BGP with each other through the tunnel between them."""
 
 from __future__ import annotations
 
@@ -9,12 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scapy.layers.inet import IP, TCP
+
 from tests.peers.frr_router import router
 from tests.support.daemon import Client
 from tests.support.live_box import BOX, PEER, RED_HOST, RED_TAP, live_box
 from tests.support.managed import managed
 from tests.support.namespaces import Host, hosts
+from tests.support.reference import esp_payload
 from tests.support.senders import PING
+from tests.support.two_boxes import MIRRORED, TUNNEL, black, two_boxes
+from tests.support.two_boxes import OWN as ENDS
 
 OWN = BOX[0][0]
 FAR, ROUTES = "10.9.0.1", 1000
@@ -32,8 +38,18 @@ BGP = """router bgp {own_as}
  no bgp network import-check
  neighbor {other} remote-as {other_as}
  neighbor {other} timers connect 1
- address-family ipv4 unicast
+{more} address-family ipv4 unicast
 """
+# The far box is a tunnel away, which is one hop: a speaker's segments have a TTL of 1, and those
+# that answer the first one 255.
+BY_TUNNEL = """ neighbor {other} update-source {own}
+ neighbor {other} disable-connected-check
+"""
+
+
+def routes(first: int) -> str:
+    """Networks that a router tells of, from 10.`first`.0.0 on."""
+    return "".join(f"  network 10.{first + n // 256}.{n % 256}.0/24\n" for n in range(ROUTES))
 
 
 @contextmanager
@@ -74,9 +90,8 @@ def test_ospf_with_a_router_behind_red(tmp_path: Path) -> None:
 
 def test_bgp_with_a_router_behind_red(tmp_path: Path) -> None:
     with both(tmp_path) as (red, box, count):
-        near = BGP.format(own_as=65001, own=OWN, other=RED_HOST, other_as=65002) + "  network 0.0.0.0/0\n"
-        far = BGP.format(own_as=65002, own=RED_HOST, other=OWN, other_as=65001)
-        far += "".join(f"  network 10.{20 + n // 256}.{n % 256}.0/24\n" for n in range(ROUTES))
+        near = BGP.format(own_as=65001, own=OWN, other=RED_HOST, other_as=65002, more="") + "  network 0.0.0.0/0\n"
+        far = BGP.format(own_as=65002, own=RED_HOST, other=OWN, other_as=65001, more="") + routes(20)
         with router(box, bgpd=near) as ours, router(red, bgpd=far) as theirs:
             ours.wait("ip route bgp", lambda shown: len(shown) == ROUTES)
             theirs.wait("ip route bgp", lambda shown: "0.0.0.0/0" in shown)
@@ -84,3 +99,30 @@ def test_bgp_with_a_router_behind_red(tmp_path: Path) -> None:
             assert red.python(PING, PEER, 3) == "3\n"
         counters = count()
         assert counters["punt_local"] >= 5 and counters["drop_policy"] == counters["drop_punt_local"] == 0
+
+
+def test_two_boxes_exchange_routes_through_their_tunnel(tmp_path: Path) -> None:
+    """A thousand each way, in both kernels, and on the black cable nothing but ESP between them."""
+    record = tmp_path / "session.pcapng"
+    with two_boxes(tmp_path, record=record) as boxes:
+
+        def speaker(own: int) -> str:
+            ends = {"own": ENDS[own], "other": ENDS[1 - own], "own_as": 65001 + own, "other_as": 65002 - own}
+            return BGP.format(**ends, more=BY_TUNNEL.format(**ends)) + routes(20 + 100 * own)
+
+        a, b = (box.space for box in boxes)
+        with router(a, bgpd=speaker(0)) as one, router(b, bgpd=speaker(1)) as two:
+            for each in (one, two):
+                each.wait("ip route bgp", lambda shown: len(shown) == ROUTES)
+            for own, space in enumerate((a, b)):
+                table = space.run("ip", "route", "show", "proto", "bgp")
+                assert table.count(f"via {ENDS[1 - own]} dev sp-vpn") == ROUTES
+        for box in boxes:
+            counters = box.counters()
+            assert counters["punt_tunnel"] >= 10 and counters["tx_protect"] >= 10
+            assert counters["tx_bypass"] == counters["drop_punt_tunnel"] == counters["drop_selector_mismatch"] == 0
+    for number, tunnel in enumerate((TUNNEL, MIRRORED)):
+        peer = tunnel.peer_receiver()
+        inside = [peer.decrypt(esp_payload(frame)) for frame in black(record, number)]
+        segments = [packet for packet in inside if TCP in packet and 179 in (packet[TCP].sport, packet[TCP].dport)]
+        assert len(segments) >= 10 and 1 in {packet[IP].ttl for packet in segments} <= {1, 255}

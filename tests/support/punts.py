@@ -24,9 +24,9 @@ class Punted:
     sa: int | None = None
 
 
-def punted(folder: Path, chip: str) -> list[Punted]:
+def punted(folder: Path, chip: str, box: int = 0) -> list[Punted]:
     found = []
-    with RawPcapReader(str(folder / f"box0.{chip}.punt.pcapng")) as reader:
+    with RawPcapReader(str(folder / f"box{box}.{chip}.punt.pcapng")) as reader:
         for frame, meta in reader:
             (comment,) = meta.comments
             words = re.fullmatch(r"punt: (\w+), port (\d), group (\w+)(?:, SA (\d+))?, cycle (\d+)", comment.decode())

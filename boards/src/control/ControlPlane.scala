@@ -7,7 +7,7 @@ import sallyport.boards.pcie.{PcieBridge, PciePort}
 import sallyport.boards.registers.{CardMap, RegisterArbiter, RegisterCrossing}
 import sallyport.common.registers.AxiLite
 import sallyport.common.registers.map.{Chip, ShellRegs}
-import sallyport.common.stream.{NoMeta, PacketStream}
+import sallyport.common.stream.{InjectMeta, NoMeta, PacketStream}
 
 /**
  * @param chip value of [[sallyport.common.registers.map.Chip]]
@@ -79,7 +79,7 @@ class ControlPlane(p: ControlPlaneParams) extends RawModule {
   val links = IO(Vec(p.links, new ControlLink(p.channels)))
   val mac = Option.when(p.hasMac)(IO(Input(new ControlMac)))
   val punt = Option.when(p.hasMac)(IO(Flipped(PacketStream(new NoMeta))))
-  val inject = Option.when(p.hasMac)(IO(PacketStream(new NoMeta)))
+  val inject = Option.when(p.hasMac)(IO(PacketStream(new InjectMeta)))
 
   /** Of the system monitor, and of cmac_gty_wrapper. */
   val monitorDrp = IO(new DrpPort(DrpPort.monitorBits))

@@ -3,8 +3,8 @@ package sallyport.boards.control
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.registers.map.ShellRegs.{InjectControl, PuntControl}
-import sallyport.common.stream.{NoMeta, PacketStream}
+import sallyport.common.registers.map.ShellRegs.{InjectControl, InjectLength, PuntControl}
+import sallyport.common.stream.{InjectMeta, NoMeta, PacketStream}
 
 /**
  * The registers from PUNT_STATE to INJECT_STATE (regs/shell.rdl): software takes punted frames of
@@ -21,7 +21,7 @@ import sallyport.common.stream.{NoMeta, PacketStream}
 class FrameMailbox extends Module {
   val io = IO(new Bundle {
     val punt = Flipped(PacketStream(new NoMeta))
-    val inject = PacketStream(new NoMeta)
+    val inject = PacketStream(new InjectMeta)
 
     val puntState = Output(UInt(32.W))
     val puntData = Output(UInt(32.W))
@@ -72,13 +72,15 @@ class FrameMailbox extends Module {
   private val broken = RegInit(false.B)
   private val refused = RegInit(false.B)
   private val underWay = left =/= 0.U
-  private val length = io.injectLength.bits(PacketStream.lengthBits - 1, 0)
+  private val length = InjectLength.length(io.injectLength.bits)
+  private val encrypt = Reg(Bool())
   private val ends = left <= 4.U
   private val aborts = RegInit(false.B)
 
   when(io.injectLength.valid) {
     when(!underWay && !full && !aborts && length >= FrameMailbox.minBytes.U && length <= FrameMailbox.maxBytes.U) {
       left := length
+      encrypt := InjectLength.encrypt(io.injectLength.bits)
     }.otherwise { refused := true.B }
   }
   when(io.injectData.valid) {
@@ -116,6 +118,7 @@ class FrameMailbox extends Module {
   io.inject.bits.last := last
   io.inject.bits.bytes := bytes
   io.inject.bits.error := broken
+  io.inject.bits.meta.encrypt := encrypt
   io.injectState := refused ## 0.U(14.W) ## !full ## 0.U(2.W) ## left
 }
 

@@ -5,7 +5,7 @@ import chisel3._
 import sallyport.boards.aurora.AuroraChannelStatus
 import sallyport.boards.registers.{CardMap, RegisterPort}
 import sallyport.common.registers.map.{RegisterDesc, ShellRegs}
-import sallyport.common.stream.{NoMeta, PacketStream}
+import sallyport.common.stream.{InjectMeta, NoMeta, PacketStream}
 
 /** What a [[RegisterTunnelMaster]] tells of itself. */
 class TunnelStatus extends Bundle {
@@ -42,7 +42,7 @@ class ShellRegisters(p: ControlPlaneParams) extends Module {
     val refused = Input(Bool())
     val mac = Option.when(p.hasMac)(Input(new ControlMac))
     val punt = Option.when(p.hasMac)(Flipped(PacketStream(new NoMeta)))
-    val inject = Option.when(p.hasMac)(PacketStream(new NoMeta))
+    val inject = Option.when(p.hasMac)(PacketStream(new InjectMeta))
     val cages = Vec(p.cages, new CagePins)
     val i2c = new I2cPins(p.buses)
     val lights = Output(UInt(3.W))

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.{LinkMessages, LinkPort}
 import sallyport.common.registers.AxiLite
-import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
+import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, PacketStream}
 
 /**
  * The fabric's side of a core: what [[sallyport.iface.inner.InnerCore]], OuterCore and
@@ -25,7 +25,7 @@ class CorePorts(links: Int, hasMac: Boolean) extends Bundle {
   val macRx = Option.when(hasMac)(Valid(new MacBeat))
   val macTx = Option.when(hasMac)(Flipped(Decoupled(new MacBeat)))
   val punt = Option.when(hasMac)(Flipped(PacketStream(new NoMeta)))
-  val inject = Option.when(hasMac)(PacketStream(new NoMeta))
+  val inject = Option.when(hasMac)(PacketStream(new InjectMeta))
   val tamper = Option.when(!hasMac)(Output(Bool()))
   val noise = Option.when(!hasMac)(Output(Bool()))
 }

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.{LinkMessages, LinkPort}
 import sallyport.common.registers.AxiLite
-import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
+import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, PacketStream}
 
 /**
  * Ports of an interface chip's core (docs/reference/chip-ports.md); `linkMessages`: the link
@@ -16,9 +16,9 @@ class InterfaceIO(linkMessages: Boolean) extends Bundle {
   val macTx = Decoupled(new MacBeat)
   val link = new LinkPort
 
-  /** Frames for the management CPU, each behind its punt header, and its own for the port. */
+  /** Frames for the management CPU, each behind its punt header, and its own. */
   val punt = PacketStream(new NoMeta)
-  val inject = Flipped(PacketStream(new NoMeta))
+  val inject = Flipped(PacketStream(new InjectMeta))
   val axil = Flipped(new AxiLite)
   val messages = Option.when(linkMessages)(new LinkMessages)
   val ready = Output(Bool())

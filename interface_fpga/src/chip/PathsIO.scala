@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.{Link, LinkMeta}
 import sallyport.common.registers.{AxiLite, CounterBank}
-import sallyport.common.stream.{MacBeat, NoMeta, PacketStream}
+import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, PacketStream}
 
 /** Ports of both paths of an interface chip, between its port and its link. */
 class PathsIO extends Bundle {
@@ -15,8 +15,8 @@ class PathsIO extends Bundle {
   /** Frames for the management CPU, each behind its punt header. */
   val punt = PacketStream(new NoMeta)
 
-  /** Frames of the management CPU for the port. */
-  val inject = Flipped(PacketStream(new NoMeta))
+  /** Frames of the management CPU. */
+  val inject = Flipped(PacketStream(new InjectMeta))
   val axil = Flipped(new AxiLite)
   val toLink = PacketStream(new LinkMeta)
   val fromLink = Flipped(PacketStream(new LinkMeta))

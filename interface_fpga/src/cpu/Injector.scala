@@ -4,7 +4,7 @@ package sallyport.iface.cpu
 import chisel3._
 import chisel3.util._
 import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
-import sallyport.common.stream.{NoMeta, PacketStream, RegisterSlice}
+import sallyport.common.stream.{ConnectStream, NoMeta, PacketStream, RegisterSlice}
 import sallyport.iface.headers.EthernetHeader
 import sallyport.iface.mac.MacReceive
 
@@ -29,9 +29,11 @@ class InjectorEvents extends Bundle {
  *
  * Latency 7 cycles from a frame's last beat to its first at `out`.
  *
- * @param beats buffer in 64-byte beats, a power of two
+ * @param meta    metadata at `out`
+ * @param beats   buffer in 64-byte beats, a power of two
+ * @param measure makes the metadata of a frame's length in bytes
  */
-class Injector(beats: Int) extends Module {
+class Injector[M <: Data](meta: M, beats: Int)(measure: UInt => M) extends Module {
   require(
     beats * PacketStream.dataBytes >= PacketStream.maxFrameBytes,
     s"an injector of $beats beats does not hold a frame of ${PacketStream.maxFrameBytes} B"
@@ -41,7 +43,7 @@ class Injector(beats: Int) extends Module {
     val enable = Input(Bool())
     val limit = Input(new TokenLimit)
     val in = Flipped(PacketStream(new NoMeta))
-    val out = PacketStream(new NoMeta)
+    val out = PacketStream(meta)
     val events = Output(new InjectorEvents)
   })
 
@@ -55,9 +57,10 @@ class Injector(beats: Int) extends Module {
     before > whole.U || before === whole.U && in.bits.bytes > rest.U
   private val disabled = !RegNext(io.enable, false.B)
 
-  private val fifo = Module(new FrameFifo(new NoMeta, FrameFifoParams(beats, WhenFull.Stall)))
-  private val judged = Wire(chiselTypeOf(in))
-  judged <> in
+  private val fifo = Module(new FrameFifo(meta, FrameFifoParams(beats, WhenFull.Stall)))
+  private val judged = Wire(PacketStream(meta))
+  private val bytes = (before ## 0.U(log2Ceil(PacketStream.dataBytes).W)) + in.bits.bytes
+  ConnectStream(judged, in)((to, _) => to := measure(bytes(PacketStream.lengthBits - 1, 0)))
   judged.bits.error := length || disabled
   fifo.io.in <> RegisterSlice(judged)
 
@@ -80,4 +83,10 @@ class Injector(beats: Int) extends Module {
   io.events.frames := RegNext(end, false.B)
   io.events.dropLength := RegNext(end && length, false.B)
   io.events.dropDisabled := RegNext(end && !length && disabled, false.B)
+}
+
+object Injector {
+
+  /** One whose frames need no metadata. */
+  def plain(beats: Int): Injector[NoMeta] = new Injector(new NoMeta, beats)(_ => Wire(new NoMeta))
 }

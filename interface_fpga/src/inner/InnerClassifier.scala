@@ -20,6 +20,9 @@ class InnerFindings extends Bundle {
 
   /** The decision depends on a row with a flipped bit. */
   val upset = Bool()
+
+  /** It comes from the management CPU, as if from that network. */
+  val injected = Bool()
 }
 
 /** Where one frame from the red network goes. */
@@ -51,6 +54,9 @@ class InnerVerdict extends FrameVerdict {
 /** The reasons for which [[InnerClassifier]] drops; at most one a frame. */
 class InnerDrops extends ReceiveDrops {
   val policyUpset = Bool()
+
+  /** It would be punted, but comes from the management CPU. */
+  val injectPunt = Bool()
 }
 
 /**
@@ -74,6 +80,9 @@ class InnerDrops extends ReceiveDrops {
  * With `byDscp` in its SPD entry the packet's SA is still to be found ([[SaByDscp]]).
  *
  * Under PROTECT in tunnel mode the decision's least length goes with the packet (RFC 4303 2.7).
+ *
+ * What the management CPU injects never goes back to it: what would be punted is dropped as
+ * injectPunt. It keeps its TTL, of whatever value, for this box is its source (RFC 1812 5.2.1.2).
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
@@ -111,12 +120,14 @@ class InnerClassifier extends Module {
   judge.io.portMac := io.portMac
   judge.io.own := io.own
   judge.io.fields := fields
+  judge.io.injected.get := in.injected
   private val frame = judge.io.out
 
   // Stage 1: one bit a question.
   private def ask(question: Bool): Bool = RegNext(question)
   private val valid1 = RegNext(io.findings.valid, false.B)
-  private val ttlExpired = ask(fields.ttlExpired)
+  private val injected1 = ask(in.injected)
+  private val ttlExpired = ask(fields.ttlExpired && !in.injected)
   private val linkDown = ask(!io.linkUp)
   private val decided = ask(in.policy.hit)
   private val upset = ask(in.upset)
@@ -197,7 +208,7 @@ class InnerClassifier extends Module {
   crossing.tos := prefix1
 
   private val rewrite = Wire(new IpRewrite)
-  rewrite.none := whole
+  rewrite.none := whole || injected1
   rewrite.v6 := fields1.isV6
   rewrite.tos := fields1.tos
   rewrite.ttl := fields1.ttl - 1.U
@@ -208,7 +219,9 @@ class InnerClassifier extends Module {
   private val forLink = is(protect) || is(bypass) || frame.crosses
   private val verdict = Wire(new InnerVerdict)
   verdict.toLink := forLink && !linkDown2
-  verdict.toPunt := frame.punts || is(puntPolicy) || is(puntTtl) || is(puntMtu)
+  private val injected2 = RegNext(injected1)
+  private val punts = frame.punts || is(puntPolicy) || is(puntTtl) || is(puntMtu)
+  verdict.toPunt := punts && !injected2
   private val reason = MuxLookup(outcome, PuntReason.policy.U)(
     Seq(puntTtl -> PuntReason.ttl.U, puntMtu -> PuntReason.mtu.U)
   )
@@ -239,6 +252,7 @@ class InnerClassifier extends Module {
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.policy := drop(is(dropPolicy))
   io.drops.policyUpset := drop(is(dropUpset))
+  io.drops.injectPunt := drop(punts && injected2)
   io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.linkDown := drop(forLink && linkDown2)
 }

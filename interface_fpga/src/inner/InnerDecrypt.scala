@@ -12,7 +12,7 @@ import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, P
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.cpu.{Injector, InjectorEvents, PuntEvents, TokenLimit}
 import sallyport.iface.forwarding.{HostAddress, NextHopLookup, NextHopQuery}
-import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch, VlanTags}
+import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
 import sallyport.iface.mss.{MssClamp, MssFinder, MssPatch}
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser, HeaderWindow, PacketKey}
@@ -307,7 +307,7 @@ class InnerDecrypt(
   io.punt <> punt.io.punt
   private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
   transmit.io.in <> punt.io.out
-  private val injector = Module(new Injector(config.chip.injectBeats))
+  private val injector = Module(Injector.plain(config.chip.injectBeats))
   injector.io.enable := io.enable
   injector.io.limit := io.injectLimit
   injector.io.in <> io.inject

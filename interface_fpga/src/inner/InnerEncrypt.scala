@@ -8,8 +8,10 @@ import sallyport.common.link.LinkMeta
 import sallyport.common.registers.map.FlowRow
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
+import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
+import sallyport.iface.mac.RxMeta
 import sallyport.iface.mss.{MssClamp, MssFinder}
 import sallyport.iface.parse.{HeaderParser, PacketKey}
 import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceivePath, ReceivePathEvents}
@@ -21,6 +23,7 @@ import sallyport.iface.usage.{EncryptUsage, UsageEvent}
 class InnerEncryptEvents extends Bundle {
   val path = new ReceivePathEvents
   val drops = new InnerDrops
+  val inject = new InjectorEvents
 
   /** A look-up of a flow, or of a rule, met a row with a flipped bit. */
   val flowRowUpset = Bool()
@@ -55,7 +58,10 @@ class InnerEncryptEvents extends Bundle {
  * choose: protected and bypassed IP packets go to `out`, without padding behind their total length,
  * as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for
  * their SPD entry, and padded if they are too short for it ([[TfcPadder]]); punted frames as they
- * came, behind a header, to `punt`; the rest nowhere. [[DummySource]] puts packets of its own
+ * came, behind a header, to `punt`; the rest nowhere. Frames of the management CPU, from `inject`,
+ * are judged like those from the port, at a limited rate ([[Injector]]), and never punted: so what
+ * the box itself sends is protected by its policies. A bump in the wire sends nothing there.
+ * [[DummySource]] puts packets of its own
  * between them. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what
  * its SA may not send any more.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link
@@ -79,6 +85,10 @@ class InnerEncrypt(
     /** Dummy packets may be made. */
     val dummies = Input(Bool())
     val mac = Flipped(Valid(new MacBeat))
+
+    /** Frames of the management CPU, as if from the port. */
+    val inject = Flipped(PacketStream(new NoMeta))
+    val injectLimit = Input(new TokenLimit)
     val out = PacketStream(new LinkMeta)
     val punt = PacketStream(new NoMeta)
     val flowTable = Flipped(new TablePort)
@@ -103,9 +113,15 @@ class InnerEncrypt(
       config.chip.priorityBeats,
       config.chip.puntBeats,
       config.chip.reassembly,
-      errors = true
+      errors = true,
+      injects = true
     )
   )
+  private val injector = Module(new Injector(new RxMeta, config.chip.injectBeats)(InnerEncrypt.measured))
+  injector.io.enable := io.receive.enable && !io.receive.bump
+  injector.io.limit := io.injectLimit
+  injector.io.in <> io.inject
+  path.io.inject.get <> injector.io.out
   path.io.control := io.receive
   // Red fragments are in transit: a gateway sends no message about them.
   path.io.own.valid := false.B
@@ -154,6 +170,7 @@ class InnerEncrypt(
   classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
   classifier.io.findings.bits.policy := decision.io.out
   classifier.io.findings.bits.upset := decision.io.upset
+  classifier.io.findings.bits.injected := ShiftRegister(path.io.injected, lookups)
   private val chosen = Module(new SaByDscp)
   chosen.io.in := classifier.io.verdict
   chosen.io.table <> io.dscpSaTable
@@ -211,6 +228,7 @@ class InnerEncrypt(
   io.ready := flows.io.ready && rules.io.ready && chosen.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
+  io.events.inject := injector.io.events
   io.events.flowRowUpset := flows.rowUpset
   io.events.ruleRowUpset := rules.rowUpset
   io.events.dscpSaRowUpset := chosen.io.upset
@@ -228,6 +246,12 @@ class InnerEncrypt(
 }
 
 object InnerEncrypt {
+
+  private def measured(bytes: UInt): RxMeta = {
+    val meta = Wire(new RxMeta)
+    meta.length := bytes
+    meta
+  }
 
   private def cut(verdict: InnerVerdict): FragmentCut = {
     val cut = WireDefault(FragmentCut.none)

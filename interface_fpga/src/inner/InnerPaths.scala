@@ -4,7 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, PuntGroup, PuntReason}
 import sallyport.common.registers.{AuditEvents, RegisterBankParams}
-import sallyport.common.stream.{NoMeta, PacketArbiter}
+import sallyport.common.stream.{ConnectStream, NoMeta, PacketArbiter}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
 import sallyport.iface.forwarding.HostEvents
@@ -79,7 +79,13 @@ class InnerPaths(
   decrypt.io.box.prefixV4 := InnerRegs.LocalPrefix.ipv4(prefixes)
   decrypt.io.box.prefixV6 := InnerRegs.LocalPrefix.ipv6(prefixes)
   decrypt.io.skip := registers.io.extensionSkip
-  decrypt.io.inject <> io.inject
+  private val injects = io.inject.bits.meta.encrypt
+  for ((path, chosen) <- Seq(encrypt.io.inject -> injects, decrypt.io.inject -> !injects)) {
+    ConnectStream(path, io.inject)((_, _) => ())
+    path.valid := io.inject.valid && chosen
+  }
+  io.inject.ready := Mux(injects, encrypt.io.inject.ready, decrypt.io.inject.ready)
+  encrypt.io.injectLimit := registers.tokenLimit(InnerRegs.limitInjectEncrypt)
   decrypt.io.injectLimit := registers.tokenLimit(InnerRegs.limitInject)
   decrypt.io.in <> io.fromLink
   io.macTx <> decrypt.io.mac
@@ -153,6 +159,10 @@ class InnerPaths(
       InnerCounters.nextHopRowUpset -> decrypt.io.events.nextHopRowUpset,
       InnerCounters.dropInboundRuleUpset -> inspected.inboundRuleUpset,
       InnerCounters.inboundRuleRowUpset -> decrypt.io.events.ruleRowUpset,
+      InnerCounters.injectPackets -> encrypt.io.events.inject.frames,
+      InnerCounters.dropInjectClosed -> encrypt.io.events.inject.dropDisabled,
+      InnerCounters.dropInjectSize -> encrypt.io.events.inject.dropLength,
+      InnerCounters.dropInjectPunt -> encrypt.io.events.drops.injectPunt,
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntMtu -> punt.refused(PuntGroup.mtu),
       InnerCounters.puntLocal -> punt.punted(PuntReason.local),

@@ -156,7 +156,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   fragmenter.io.in <> prepend.io.out
   private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
   ConnectStream(transmit.io.in, fragmenter.io.out)(_ := _.tags)
-  private val injector = Module(new Injector(config.chip.injectBeats))
+  private val injector = Module(Injector.plain(config.chip.injectBeats))
   injector.io.enable := io.enable
   injector.io.limit := io.injectLimit
   injector.io.in <> io.inject

@@ -5,6 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.{Chip, CommonRegs, OuterCounters, OuterRegs, OuterTables, PuntGroup, PuntReason}
 import sallyport.common.registers.RegisterBankParams
+import sallyport.common.stream.ConnectStream
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
 
 /**
@@ -43,7 +44,9 @@ class OuterPaths(config: OuterConfig) extends Module {
 
   encrypt.io.enable := registers.io.txEnable
   encrypt.io.portMac := registers.io.portMac
-  encrypt.io.inject <> io.inject
+  // A frame that is to go by policies must not leave here, where none judges it.
+  ConnectStream(encrypt.io.inject, io.inject)((_, _) => ())
+  encrypt.io.inject.bits.error := io.inject.bits.error || io.inject.bits.meta.encrypt
   encrypt.io.injectLimit := registers.tokenLimit(OuterRegs.limitInject)
   encrypt.io.portMtu := registers.io.control(OuterRegs.portMtu)(13, 0)
   private val seed = registers.io.control(OuterRegs.identifierSeed)

@@ -11,6 +11,9 @@ import sallyport.iface.reassembly.{ReassemblyConfig, ReassemblyEvents}
 /** Metadata of a frame that has gone by, or round, a [[FragmentPath]]. */
 class WholeMeta extends RxMeta {
 
+  /** From the management CPU, and not from the port. */
+  val injected = Bool()
+
   /** A fragment whose sender has to be told ([[FragmentNotice]]). */
   val notice = Bool()
 }
@@ -23,8 +26,11 @@ class WholeMeta extends RxMeta {
  * goes round. No packet waits for more than one of the others. A beat a cycle; latency of what
  * passes: 3 cycles, and one more if the packet before it went round. Stalls `in` when `out` does.
  * The path's clock stops while there is nothing on it.
+ *
+ * @param injects has `inject`, whose frames of the management CPU join the others behind the path:
+ *                so none of them can be put together with a fragment that somebody has forged
  */
-class FragmentDetour(p: ReassemblyConfig) extends Module {
+class FragmentDetour(p: ReassemblyConfig, injects: Boolean = false) extends Module {
   val io = IO(new Bundle {
 
     /** As of [[FragmentPath]]. */
@@ -35,6 +41,7 @@ class FragmentDetour(p: ReassemblyConfig) extends Module {
     val sources = Input(new LocalAddresses)
     val limits = Input(new FragmentLimits)
     val in = Flipped(PacketStream(new RxMeta))
+    val inject = Option.when(injects)(Flipped(PacketStream(new RxMeta)))
     val out = PacketStream(new WholeMeta)
     val ready = Output(Bool())
     val events = Output(new ReassemblyEvents)
@@ -58,11 +65,16 @@ class FragmentDetour(p: ReassemblyConfig) extends Module {
   io.ready := path.io.ready
   io.events := path.io.events
 
-  private val join = Module(new PacketArbiter(new WholeMeta, 2))
-  ConnectStream(join.io.in(0), steer.io.straight) { (to, from) =>
-    to.length := from.length
-    to.notice := false.B
-  }
+  private val join = Module(new PacketArbiter(new WholeMeta, if (injects) 3 else 2))
   join.io.in(1) <> path.io.out
+  for (
+    (to, from, injected) <-
+      Seq((join.io.in.head, steer.io.straight, false)) ++ io.inject.map((join.io.in.last, _, true))
+  )
+    ConnectStream(to, from) { (to, from) =>
+      to.length := from.length
+      to.notice := false.B
+      to.injected := injected.B
+    }
   io.out <> join.io.out
 }

@@ -96,6 +96,7 @@ class FragmentPath(p: ReassemblyConfig) extends Module {
   reassembler.io.in <> stage.io.out
   ConnectStream(io.out, reassembler.io.out) { (to, from) =>
     to.length := from.length
+    to.injected := false.B
     to.notice := from.notice
   }
   io.ready := reassembler.io.ready

@@ -66,6 +66,9 @@ class FrameJudgement extends Bundle {
  *  1. a fragment: punt, with a reason of its own if its sender has to be told ([[FragmentNotice]])
  *  1. with `delivers`, to an address of the box that is no bump in the wire: punt (RFC 1812 5.2.3)
  *
+ * Of a frame that the management CPU has injected, the lines of macFilter, neighbour discovery, IP
+ * of one link and ownSource do not count: the box is its source, and its tunnels are links.
+ *
  * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.
  *
  * @param delivers all packets to the box's own addresses are for the CPU, of whatever protocol
@@ -81,6 +84,9 @@ class FrameJudge(delivers: Boolean) extends Module {
     /** This box's own addresses at this port. */
     val own = Input(new LocalAddresses)
     val fields = Input(new HeaderFields)
+
+    /** The management CPU has injected the frame; without this port no frame is. */
+    val injected = Option.when(delivers)(Input(Bool()))
     val out = Output(new FrameJudgement)
   })
 
@@ -94,7 +100,9 @@ class FrameJudge(delivers: Boolean) extends Module {
   require(AddressCheck.latency == 1, "what addresses are is known with the questions of stage 1")
   private val routed = RegNext(!io.bump)
   private val toGroup = RegNext(!io.bump && fields.macDestination(0))
-  private val filtered = io.macFilter && !fields.macDestination(0) && fields.macDestination =/= io.portMac
+  private val injected = io.injected.getOrElse(false.B)
+  private val received = RegNext(!injected)
+  private val filtered = io.macFilter && !injected && !fields.macDestination(0) && fields.macDestination =/= io.portMac
   private val questions = VecInit(
     Seq(
       filtered,
@@ -108,9 +116,9 @@ class FrameJudge(delivers: Boolean) extends Module {
     ).map(RegNext(_)) ++ Seq(
       toGroup && !addresses.io.out.group,
       addresses.io.out.martian,
-      RegNext(Mux(io.bump, FrameJudge.fromThisLink(fields), FrameJudge.neighbourDiscovery(fields))),
-      routed && addresses.io.out.linkLocal,
-      addresses.io.out.own,
+      RegNext(Mux(io.bump, FrameJudge.fromThisLink(fields), FrameJudge.neighbourDiscovery(fields))) && received,
+      routed && received && addresses.io.out.linkLocal,
+      received && addresses.io.out.own,
       RegNext(fields.fragment),
       if (delivers) routed && addresses.io.out.toOwn else false.B
     )

@@ -6,7 +6,7 @@ import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream}
 import sallyport.iface.cpu.{PuntEvents, PuntQueue}
-import sallyport.iface.mac.{MacReceive, MacReceiveEvents}
+import sallyport.iface.mac.{MacReceive, MacReceiveEvents, RxMeta}
 import sallyport.iface.parse.{HeaderFields, HeaderParser, IpWindow, PacketKey}
 import sallyport.iface.reassembly.{ReassemblyConfig, ReassemblyEvents}
 import sallyport.iface.stream.{LookupStage, PacketSteer}
@@ -39,10 +39,11 @@ class ReceivePathEvents extends Bundle {
  * [[FragmentDetour]] has a whole packet, which other frames may overtake; `fields` starts the
  * chip's own look-ups, which cannot stall and answer each with one `verdict`, in order, after any
  * latency ([[LookupStage]]); `early` and `returning` start those of selectors
- * ([[HeaderParser]]). Frames for the link leave at `out` with their Ethernet header, punted
- * ones at `punt`, the others nowhere: the look-up that drops one counts it. A dead management CPU
- * costs punted frames alone ([[PuntQueue]]); a stalled `out` fills the receive queues, whose
- * overflows are events. High frames pass the others there, and nowhere else.
+ * ([[HeaderParser]]). Frames of the management CPU, from `inject`, join the others behind
+ * reassembly, in turn; `injected` tells them apart. Frames for the link leave at `out` with their
+ * Ethernet header, punted ones at `punt`, the others nowhere: the look-up that drops one counts it.
+ * A dead management CPU costs punted frames alone ([[PuntQueue]]); a stalled `out` fills the
+ * receive queues, whose overflows are events. High frames pass the others there, and nowhere else.
  *
  * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 24
  * cycles and the latency of the look-ups.
@@ -54,6 +55,7 @@ class ReceivePathEvents extends Bundle {
  * @param puntBeats    queue to the management CPU in 64-byte beats
  * @param reassembly   room for fragments
  * @param errors       show `early`, `returning` and `aligned`
+ * @param injects      has `inject`
  */
 class ReceivePath[V <: FrameVerdict](
     verdictType: V,
@@ -63,7 +65,8 @@ class ReceivePath[V <: FrameVerdict](
     priorityBeats: Int,
     puntBeats: Int,
     reassembly: ReassemblyConfig,
-    errors: Boolean = false
+    errors: Boolean = false,
+    injects: Boolean = false
 ) extends Module {
   val io = IO(new Bundle {
     val control = Input(new ReceiveControl(puntGroups.length))
@@ -71,7 +74,11 @@ class ReceivePath[V <: FrameVerdict](
     /** This box's own addresses at this port, if fragments to them end here. */
     val own = Flipped(Valid(new LocalAddresses))
     val mac = Flipped(Valid(new MacBeat))
+    val inject = Option.when(injects)(Flipped(PacketStream(new RxMeta)))
     val fields = Valid(new HeaderFields)
+
+    /** With `fields`. */
+    val injected = Output(Bool())
     val early = Option.when(errors)(Valid(new HeaderFields))
     val returning = Option.when(errors)(Valid(UInt(PacketKey.bits.W)))
     val aligned = Option.when(errors)(Valid(new IpWindow(HeaderParser.words(ethernet = true))))
@@ -92,7 +99,7 @@ class ReceivePath[V <: FrameVerdict](
   receive.io.mac := io.mac
   receive.io.enable := io.control.enable
 
-  private val whole = Module(new FragmentDetour(reassembly))
+  private val whole = Module(new FragmentDetour(reassembly, injects))
   whole.io.bump := io.control.bump
   whole.io.own := io.own
   whole.io.macFilter := io.control.macFilter
@@ -100,6 +107,7 @@ class ReceivePath[V <: FrameVerdict](
   whole.io.sources := io.control.own
   whole.io.limits := io.control.fragmentLimits
   whole.io.in <> receive.io.out
+  whole.io.inject.zip(io.inject).foreach { case (to, from) => to <> from }
 
   private val stage = Module(new LookupStage(new WholeMeta, verdictType, HeaderParser.windowBytes(ethernet = true)))
   stage.io.in <> whole.io.out
@@ -114,7 +122,9 @@ class ReceivePath[V <: FrameVerdict](
   io.early.zip(parser.io.early).foreach { case (to, from) => to := from }
   io.returning.zip(parser.io.returning).foreach { case (to, from) => to := from }
   io.aligned.zip(parser.io.aligned).foreach { case (to, from) => to := from }
-  io.fields.bits.notice := ShiftRegister(stage.io.launch.bits.meta.notice, HeaderParser.latency(ethernet = true))
+  private def withFields(fact: Bool): Bool = ShiftRegister(fact, HeaderParser.latency(ethernet = true))
+  io.fields.bits.notice := withFields(stage.io.launch.bits.meta.notice)
+  io.injected := withFields(stage.io.launch.bits.meta.injected)
   stage.io.result := io.verdict
 
   private val steer = Module(new PacketSteer(verdictType, 2))

@@ -26,8 +26,10 @@ type beat struct {
 // Mailbox is the frame mailbox of a shell. Punted frames wait in it, as in the chip behind the real
 // one.
 type Mailbox struct {
-	// Injected are the frames that the chip got whole, and Broken how many were broken off.
+	// Injected are the frames that the chip got whole, and Broken counts those broken off. ByPolicy
+	// says of each of Injected that it is not for the port.
 	Injected [][]byte
+	ByPolicy []bool
 	Broken   int
 	// Holds says that the chip takes no beat.
 	Holds bool
@@ -38,6 +40,7 @@ type Mailbox struct {
 	drops   bool
 
 	frame             []byte
+	byPolicy          bool
 	left, words       int
 	last, full, abort bool
 	refused           bool
@@ -104,12 +107,14 @@ func (m *Mailbox) drop() {
 	}
 }
 
-func (m *Mailbox) injectLength(length uint32) {
+func (m *Mailbox) injectLength(data uint32) {
+	row := []uint32{data}
+	length := uint32(regs.ShellInjectLengthLength.Get(row))
 	if m.left > 0 || m.full || m.abort || length < leastFrame || length > mostFrame {
 		m.refused = true
 		return
 	}
-	m.left, m.frame = int(length), nil
+	m.left, m.frame, m.byPolicy = int(length), nil, regs.ShellInjectLengthEncrypt.Get(row) != 0
 }
 
 func (m *Mailbox) injectData(data uint32) {
@@ -133,7 +138,7 @@ func (m *Mailbox) offer() {
 	if m.abort {
 		m.Broken++
 	} else if m.last {
-		m.Injected = append(m.Injected, m.frame)
+		m.Injected, m.ByPolicy = append(m.Injected, m.frame), append(m.ByPolicy, m.byPolicy)
 	}
 	m.full, m.abort, m.words = false, false, 0
 }

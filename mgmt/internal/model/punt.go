@@ -48,6 +48,7 @@ var Buckets = []bucket{
 	{xfrm.Red, "tunnel", punted},
 	{xfrm.Red, "clear", punted},
 	{xfrm.Red, xfrm.InjectGroup, inject},
+	{xfrm.Red, xfrm.InjectPolicy, inject},
 	{xfrm.Black, "other", punted},
 	{xfrm.Black, "ike", punted},
 	{xfrm.Black, "ike_cookie", punted},
@@ -74,7 +75,7 @@ func (m *Model) Limit(b bucket) Limit {
 func (m *Model) setPunt(c xfrm.PuntSet) error {
 	found := false
 	for _, b := range Buckets {
-		whole := c.Group == xfrm.AllGroups && b.Group != xfrm.InjectGroup
+		whole := c.Group == xfrm.AllGroups && b.Group != xfrm.InjectGroup && b.Group != xfrm.InjectPolicy
 		if !whole && b.Group != c.Group || c.Dev != "" && b.Dev != c.Dev {
 			continue
 		}

@@ -2,8 +2,8 @@
 
 // Package punt makes Linux the host behind the ports of a box. Frames that a chip punts come in at
 // a TAP device, and the box injects the frames that Linux sends there. Packets out of tunnels come
-// in at a device of their own. So the kernel does ARP,
-// neighbour discovery and ICMP, and IKE reaches the program that listens.
+// in at a device of their own, and those that Linux sends there go by the policies. So the kernel
+// does ARP, neighbour discovery and ICMP, and IKE reaches the program that listens.
 package punt
 
 import (
@@ -21,7 +21,7 @@ import (
 const longest = 70_000
 
 // Devices are the TAPs of a box's red and black port, in this order, and the device of packets out
-// of tunnels, if there is one.
+// of tunnels and into them, if there is one.
 type Devices struct {
 	taps    [2]*tap
 	tunnels *tap
@@ -61,29 +61,39 @@ func (d *Devices) Address(port uint8, mac net.HardwareAddr) error { return d.tap
 func (d *Devices) Refused() uint64 { return d.refused.Load() }
 
 // Serve calls `send` with every frame that Linux sends, until `send` or a device fails or Close is
-// called. It reads a device's next frame after `send` returns. `send` may be called for both ports
-// at once and must not keep the frame.
+// called. A packet for tunnels goes by the policies, behind an Ethernet header. Serve reads a
+// device's next frame after `send` returns. `send` may be called for all devices at once and must
+// not keep the frame.
 func (d *Devices) Serve(send func(port uint8, frame []byte) error) error {
 	var group errgroup.Group
 	for port, t := range d.taps {
+		group.Go(func() error { return t.serve(0, func(frame []byte) error { return send(uint8(port), frame) }) })
+	}
+	if d.tunnels != nil {
 		group.Go(func() error {
-			buffer := make([]byte, longest)
-			for {
-				size, err := t.read(buffer)
-				if err != nil {
-					return err
-				}
-				// Longer ones are no port's: the device's MTU was raised.
-				if size > transport.MaxFrame {
-					continue
-				}
-				if err := send(uint8(port), buffer[:size]); err != nil {
-					return err
-				}
-			}
+			return d.tunnels.serve(etherBytes, func(frame []byte) error { return send(transport.ByPolicy, withEther(frame)) })
 		})
 	}
 	return group.Wait()
+}
+
+// serve calls `send` with each frame that Linux sends by a device, behind so many bytes that are 0.
+func (t *tap) serve(before int, send func(frame []byte) error) error {
+	buffer := make([]byte, before+longest)
+	for {
+		clear(buffer[:before])
+		size, err := t.read(buffer[before:])
+		if err != nil {
+			return err
+		}
+		// Longer ones are no port's: the device's MTU was raised.
+		if before+size > transport.MaxFrame {
+			continue
+		}
+		if err := send(buffer[:before+size]); err != nil {
+			return err
+		}
+	}
 }
 
 // Close ends the devices, and a Serve that waits.

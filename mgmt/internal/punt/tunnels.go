@@ -3,15 +3,17 @@
 package punt
 
 import (
+	"encoding/binary"
+
 	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
 
-// OpenTunnels makes the device of packets out of tunnels, in the network namespace of the calling
-// thread. It is a TUN: it has IP packets without Ethernet header, no MAC address and no neighbours.
-// It goes with Close.
+// OpenTunnels makes the device of packets out of tunnels and into them, in the network namespace of
+// the calling thread. It is a TUN: it has IP packets without Ethernet header, no MAC address and no
+// neighbours. It goes with Close.
 func (d *Devices) OpenTunnels(device Device) error {
 	t, err := open(device, unix.IFF_TUN)
 	d.tunnels = t
@@ -56,4 +58,18 @@ const leastMTU = 1280
 // MTU fits into every suite's ESP packet at that port.
 func Tunnels(name string, black Device) Device {
 	return Device{Name: name, MTU: max(black.MTU-overhead, leastMTU)}
+}
+
+// etherBytes are those of an Ethernet header without tags.
+const etherBytes = 14
+
+// withEther puts the type of the IP packet behind an Ethernet header into it. The addresses stay 0:
+// the chip takes the header off.
+func withEther(frame []byte) []byte {
+	kind := uint16(typeIPv4)
+	if len(frame) > etherBytes && frame[etherBytes]>>4 == 6 {
+		kind = typeIPv6
+	}
+	binary.BigEndian.PutUint16(frame[etherBytes-typeBytes:], kind)
+	return frame
 }

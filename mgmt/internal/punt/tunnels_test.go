@@ -3,6 +3,7 @@
 package punt_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -128,6 +129,19 @@ func TestWayOfPackets(t *testing.T) {
 	s.frames <- punted{transport.PuntHeader{Reason: regs.PuntReasonTunnel}, toRed(t, "def")}
 	if got := heard(t, tunnel); got != "def from 10.2.0.9:512" {
 		t.Error(got)
+	}
+	// The answer goes by the policies, behind an Ethernet header without addresses.
+	if _, err := tunnel.WriteTo([]byte("ghi"), &net.UDPAddr{IP: net.IPv4(10, 2, 0, 9), Port: 512}); err != nil {
+		t.Fatal(err)
+	}
+	want := append([]byte{transport.ByPolicy}, unhex(t, "000000000000 000000000000 0800 45")...)
+	for got := range s.sent { // the kernel also looks for routers
+		if bytes.HasSuffix(got, []byte("ghi")) {
+			if !bytes.HasPrefix(got, want) || !bytes.Equal(got[27:35], []byte{10, 1, 0, 1, 10, 2, 0, 9}) {
+				t.Errorf("sent %x", got)
+			}
+			break
+		}
 	}
 	if got := heard(t, clear); got != "abc from 10.2.0.9:512" {
 		t.Error(got)

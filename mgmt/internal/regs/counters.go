@@ -73,50 +73,54 @@ const (
 	InnerCounterDropPuntLocal             = 65
 	InnerCounterPuntResolution            = 66
 	InnerCounterDropPuntResolution        = 67
-	InnerCounterLinkRxPackets             = 68
-	InnerCounterLinkRxLost                = 69
-	InnerCounterLinkResyncs               = 70
-	InnerCounterDropTxDisabled            = 71
-	InnerCounterDropNoSelector            = 72
-	InnerCounterDropReplayed              = 73
-	InnerCounterDropTooOld                = 74
-	InnerCounterDropSelectorMismatch      = 75
-	InnerCounterDropInnerMalformed        = 76
-	InnerCounterDropInnerChecksum         = 77
-	InnerCounterDropInnerNotIp            = 78
-	InnerCounterDropInnerExtensionHeaders = 79
-	InnerCounterDropInnerTtlExpired       = 80
-	InnerCounterDropEcn                   = 81
-	InnerCounterDropNoNextHop             = 82
-	InnerCounterTxFrames                  = 83
-	InnerCounterTxBytes                   = 84
-	InnerCounterDropInnerLifetime         = 85
-	InnerCounterInjectFrames              = 86
-	InnerCounterDropInjectDisabled        = 87
-	InnerCounterDropInjectLength          = 88
-	InnerCounterEcnUnexpected             = 89
-	InnerCounterDropFragmentOffset        = 90
-	InnerCounterDropInClearDenied         = 91
-	InnerCounterDropWindowUpset           = 92
-	InnerCounterWindowTopRepaired         = 93
-	InnerCounterWindowTopLost             = 94
-	InnerCounterWindowRowFilled           = 95
-	InnerCounterControlRepaired           = 96
-	InnerCounterDropInboundRuleUpset      = 97
-	InnerCounterInboundRuleRowUpset       = 98
-	InnerCounterDropInnerMartian          = 99
-	InnerCounterDropInnerOwnSource        = 100
-	InnerCounterDropRedSource             = 101
-	InnerCounterSelectorRowUpset          = 102
-	InnerCounterNextHopRowUpset           = 103
-	InnerCounterDropUnresolved            = 104
-	InnerCounterDropHostUpset             = 105
-	InnerCounterHostRowUpset              = 106
-	InnerCounterPuntTunnel                = 107
-	InnerCounterPuntClear                 = 108
-	InnerCounterDropPuntTunnel            = 109
-	InnerCounterDropPuntClear             = 110
-	InnerCounterDropInnerPuntOverflow     = 111
+	InnerCounterInjectPackets             = 68
+	InnerCounterDropInjectClosed          = 69
+	InnerCounterDropInjectSize            = 70
+	InnerCounterDropInjectPunt            = 71
+	InnerCounterLinkRxPackets             = 72
+	InnerCounterLinkRxLost                = 73
+	InnerCounterLinkResyncs               = 74
+	InnerCounterDropTxDisabled            = 75
+	InnerCounterDropNoSelector            = 76
+	InnerCounterDropReplayed              = 77
+	InnerCounterDropTooOld                = 78
+	InnerCounterDropSelectorMismatch      = 79
+	InnerCounterDropInnerMalformed        = 80
+	InnerCounterDropInnerChecksum         = 81
+	InnerCounterDropInnerNotIp            = 82
+	InnerCounterDropInnerExtensionHeaders = 83
+	InnerCounterDropInnerTtlExpired       = 84
+	InnerCounterDropEcn                   = 85
+	InnerCounterDropNoNextHop             = 86
+	InnerCounterTxFrames                  = 87
+	InnerCounterTxBytes                   = 88
+	InnerCounterDropInnerLifetime         = 89
+	InnerCounterInjectFrames              = 90
+	InnerCounterDropInjectDisabled        = 91
+	InnerCounterDropInjectLength          = 92
+	InnerCounterEcnUnexpected             = 93
+	InnerCounterDropFragmentOffset        = 94
+	InnerCounterDropInClearDenied         = 95
+	InnerCounterDropWindowUpset           = 96
+	InnerCounterWindowTopRepaired         = 97
+	InnerCounterWindowTopLost             = 98
+	InnerCounterWindowRowFilled           = 99
+	InnerCounterControlRepaired           = 100
+	InnerCounterDropInboundRuleUpset      = 101
+	InnerCounterInboundRuleRowUpset       = 102
+	InnerCounterDropInnerMartian          = 103
+	InnerCounterDropInnerOwnSource        = 104
+	InnerCounterDropRedSource             = 105
+	InnerCounterSelectorRowUpset          = 106
+	InnerCounterNextHopRowUpset           = 107
+	InnerCounterDropUnresolved            = 108
+	InnerCounterDropHostUpset             = 109
+	InnerCounterHostRowUpset              = 110
+	InnerCounterPuntTunnel                = 111
+	InnerCounterPuntClear                 = 112
+	InnerCounterDropPuntTunnel            = 113
+	InnerCounterDropPuntClear             = 114
+	InnerCounterDropInnerPuntOverflow     = 115
 )
 
 // InnerCounters is ordered by index.
@@ -189,50 +193,54 @@ var InnerCounters = []Counter{
 	{Name: "drop_punt_local", Index: 65, Path: "encrypt", Kind: "drop"},
 	{Name: "punt_resolution", Index: 66, Path: "encrypt", Kind: "punted"},
 	{Name: "drop_punt_resolution", Index: 67, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 68, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 69, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 70, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 80, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 83, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 84, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 86, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 87, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 88, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 89, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 91, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 92, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 93, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 94, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 95, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 96, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 97, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 98, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 99, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 100, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 101, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 102, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 103, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 104, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 105, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 106, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel", Index: 107, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear", Index: 108, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_tunnel", Index: 109, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_clear", Index: 110, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_punt_overflow", Index: 111, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_packets", Index: 68, Path: "encrypt", Kind: "injected"},
+	{Name: "drop_inject_closed", Index: 69, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_inject_size", Index: 70, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_inject_punt", Index: 71, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 72, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 73, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 74, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 77, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 80, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 87, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 88, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 90, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 93, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 96, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 97, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 98, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 99, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 100, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 101, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 102, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 103, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 104, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 105, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 106, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 107, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 108, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 109, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 110, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel", Index: 111, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear", Index: 112, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_tunnel", Index: 113, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_clear", Index: 114, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_punt_overflow", Index: 115, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.

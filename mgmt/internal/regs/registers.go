@@ -213,6 +213,9 @@ var (
 	InnerLimitClear               = Register{Name: "limit_clear", Offset: 0x334, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitClearRate           = Field{LSB: 0, Width: 16}
 	InnerLimitClearBurst          = Field{LSB: 16, Width: 16}
+	InnerLimitInjectEncrypt       = Register{Name: "limit_inject_encrypt", Offset: 0x338, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
+	InnerLimitInjectEncryptRate   = Field{LSB: 0, Width: 16}
+	InnerLimitInjectEncryptBurst  = Field{LSB: 16, Width: 16}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -267,6 +270,7 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLimitResolution,
 	InnerLimitTunnel,
 	InnerLimitClear,
+	InnerLimitInjectEncrypt,
 }...)
 
 // Registers of the crypto chip alone.
@@ -528,8 +532,9 @@ var (
 	ShellPuntData              = Register{Name: "punt_data", Offset: 0x0c4, Count: 1, Role: Status}
 	ShellPuntControl           = Register{Name: "punt_control", Offset: 0x0c8, Count: 1, Role: Control, Writable: 0x00000001}
 	ShellPuntControlDrop       = Field{LSB: 0, Width: 1}
-	ShellInjectLength          = Register{Name: "inject_length", Offset: 0x0d0, Count: 1, Role: Control, Writable: 0x00003fff}
+	ShellInjectLength          = Register{Name: "inject_length", Offset: 0x0d0, Count: 1, Role: Control, Writable: 0x00013fff}
 	ShellInjectLengthLength    = Field{LSB: 0, Width: 14}
+	ShellInjectLengthEncrypt   = Field{LSB: 16, Width: 1}
 	ShellInjectData            = Register{Name: "inject_data", Offset: 0x0d4, Count: 1, Role: Control, Writable: 0xffffffff}
 	ShellInjectControl         = Register{Name: "inject_control", Offset: 0x0d8, Count: 1, Role: Control, Writable: 0x00000003}
 	ShellInjectControlAbort    = Field{LSB: 0, Width: 1}

@@ -26,6 +26,7 @@ var bucketRegisters = map[[2]string]chip.Source{
 	{xfrm.Red, "tunnel"}:           {Chip: transport.Inner, Register: regs.InnerLimitTunnel},
 	{xfrm.Red, "clear"}:            {Chip: transport.Inner, Register: regs.InnerLimitClear},
 	{xfrm.Red, xfrm.InjectGroup}:   {Chip: transport.Inner, Register: regs.InnerLimitInject},
+	{xfrm.Red, xfrm.InjectPolicy}:  {Chip: transport.Inner, Register: regs.InnerLimitInjectEncrypt},
 	{xfrm.Black, "other"}:          {Chip: transport.Outer, Register: regs.OuterLimitOther},
 	{xfrm.Black, "ike"}:            {Chip: transport.Outer, Register: regs.OuterLimitIke},
 	{xfrm.Black, "ike_cookie"}:     {Chip: transport.Outer, Register: regs.OuterLimitIkeCookie},

@@ -13,11 +13,21 @@ import (
 	"sallyport/mgmt/internal/regs"
 )
 
-// Ports of punted and injected frames, which are also the numbers of their chips.
+// Ports of punted and injected frames, which are also the numbers of their chips. A frame that is
+// injected into ByPolicy goes by the inner chip's policies, as if it had come from red.
 const (
 	PortRed   = 0
 	PortBlack = 1
+	ByPolicy  = 2
 )
+
+// mayInject refuses a port that is none, and a frame that is too short or too long.
+func mayInject(port uint8, frame []byte, least int) error {
+	if port > ByPolicy || len(frame) < least || len(frame) > MaxFrame {
+		return fmt.Errorf("cannot inject %d bytes into port %d: a frame has %d to %d, and the ports are 0 to 2", len(frame), port, least, MaxFrame)
+	}
+	return nil
+}
 
 // punt_header of regs/sallyport.rdl stands in front of each punted frame.
 var punted = regs.PuntHeader
@@ -70,11 +80,11 @@ func (f *Frames) Receive() (PuntHeader, []byte, error) {
 	return header, append([]byte(nil), frame...), nil
 }
 
-// Send injects an Ethernet frame, without FCS, that leaves by a port. While the chip has no room
-// it waits.
+// Send injects an Ethernet frame, without FCS, that leaves by a port or by policies. While the chip
+// has no room it waits.
 func (f *Frames) Send(port uint8, frame []byte) error {
-	if port > PortBlack || len(frame) == 0 || len(frame) > MaxFrame {
-		return fmt.Errorf("cannot inject %d bytes into port %d: a frame has 1 to %d, and the ports are 0 and 1", len(frame), port, MaxFrame)
+	if err := mayInject(port, frame, 1); err != nil {
+		return err
 	}
 	if _, err := f.conn.Write(append([]byte{port}, frame...)); err != nil {
 		return fmt.Errorf("%s: injecting a frame: %w", f.path, err)

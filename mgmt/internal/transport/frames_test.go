@@ -44,11 +44,11 @@ var ike = append([]byte{1, 5, 1, 0, 0, 60, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}, bytes.
 
 // TestFrames: both directions, a message a frame.
 func TestFrames(t *testing.T) {
-	received := make(chan []byte, 2)
+	received := make(chan []byte, 3)
 	frames := engine(t, func(conn net.Conn) {
 		conn.Write(ike)
 		message := make([]byte, 20000)
-		for range 2 {
+		for range 3 {
 			size, _ := conn.Read(message)
 			received <- bytes.Clone(message[:size])
 		}
@@ -59,7 +59,7 @@ func TestFrames(t *testing.T) {
 		t.Errorf("received %+v %x, %v", header, frame, err)
 	}
 	long := bytes.Repeat([]byte{7}, transport.MaxFrame)
-	for port, frame := range [][]byte{{1, 2, 3}, long} {
+	for port, frame := range [][]byte{{1, 2, 3}, long, {4, 5}} {
 		if err := frames.Send(uint8(port), frame); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestFramesThatAreWrong(t *testing.T) {
 			t.Errorf("received %v, want %q", err, want)
 		}
 	}
-	for port, frame := range map[uint8][]byte{0: {}, 1: make([]byte, transport.MaxFrame+1), 2: {1}} {
+	for port, frame := range map[uint8][]byte{0: {}, 1: make([]byte, transport.MaxFrame+1), 3: {1}} {
 		if err := frames.Send(port, frame); err == nil || !strings.Contains(err.Error(), "cannot inject") {
 			t.Errorf("port %d, %d bytes: %v", port, len(frame), err)
 		}

@@ -169,17 +169,21 @@ func (m *Mailbox) drop(c Chip, why string) error {
 	return m.t.Do([]Op{pulse(c, regs.ShellPuntControl, regs.ShellPuntControlDrop)})
 }
 
-// Send injects an Ethernet frame, without FCS, that leaves by a port. While the card has no room it
-// waits, for 100 ms at most.
+// Send injects an Ethernet frame, without FCS, that leaves by a port or by policies. While the card
+// has no room it waits, for 100 ms at most.
 func (m *Mailbox) Send(port uint8, frame []byte) error {
-	if port > PortBlack || len(frame) < leastFrame || len(frame) > MaxFrame {
-		return fmt.Errorf("cannot inject %d bytes into port %d: a frame has %d to %d, and the ports are 0 and 1", len(frame), port, leastFrame, MaxFrame)
+	if err := mayInject(port, frame, leastFrame); err != nil {
+		return err
+	}
+	length := uint32(len(frame))
+	if port == ByPolicy {
+		port, length = PortRed, length|1<<regs.ShellInjectLengthEncrypt.LSB
 	}
 	m.sends[port].Lock()
 	defer m.sends[port].Unlock()
 	c := ends[port]
 	now, err := m.state(c, regs.ShellInjectState)
-	ops := []Op{Write(c, Shell+regs.ShellInjectLength.Offset, uint32(len(frame)))}
+	ops := []Op{Write(c, Shell+regs.ShellInjectLength.Offset, length)}
 	for begin := 0; err == nil && begin < len(frame); begin += beatBytes {
 		if now, err = m.until(c, regs.ShellInjectState, regs.ShellInjectStateReady, now); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,10 +182,21 @@ func TestMailboxSends(t *testing.T) {
 			}
 		}
 	}
+	// Between frames for the port, one that goes by policies.
+	inner := c.boxes[transport.PortRed]
+	before := len(inner.Injected)
+	for _, port := range []uint8{transport.PortRed, transport.ByPolicy, transport.PortRed} {
+		if err := c.Send(port, content(100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := inner.ByPolicy[before:]; !slices.Equal(got, []bool{false, true, false}) || !bytes.Equal(inner.Injected[before+1], content(100)) {
+		t.Errorf("by policy: %v", got)
+	}
 	for _, wrong := range []struct {
 		port   uint8
 		length int
-	}{{0, 13}, {1, transport.MaxFrame + 1}, {2, 60}} {
+	}{{0, 13}, {1, transport.MaxFrame + 1}, {3, 60}} {
 		if err := c.Send(wrong.port, content(wrong.length)); err == nil || !strings.Contains(err.Error(), "cannot inject") {
 			t.Errorf("%+v: %v", wrong, err)
 		}

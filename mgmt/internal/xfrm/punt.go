@@ -11,8 +11,9 @@ import (
 
 // What a limit can be of besides a trap group of regs/common.rdl.
 const (
-	InjectGroup = "inject"
-	AllGroups   = "all"
+	InjectGroup  = "inject"
+	InjectPolicy = "inject_encrypt" // by the policies, and not out of a port
+	AllGroups    = "all"
 )
 
 // Rates that a token bucket can have, in packets/s, and the most tokens that it holds.
@@ -66,7 +67,7 @@ func (p *parser) punt() (Command, error) {
 }
 
 func (p *parser) puntGroup() (string, error) {
-	names := append(PuntGroups(), InjectGroup, AllGroups)
+	names := append(PuntGroups(), InjectGroup, InjectPolicy, AllGroups)
 	word, err := p.take("a trap group, " + strings.Join(names, ", ") + ",")
 	if err == nil && !slices.Contains(names, string(word.Text)) {
 		err = word.errorf("unknown trap group %s: there are %s", word.quoted(), strings.Join(names, ", "))

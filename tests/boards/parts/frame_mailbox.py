@@ -20,7 +20,7 @@ class Mailbox:
         self.dut = dut
         self.chance = random.Random(seed)
         self.punted: list[bytes] = []
-        self.injected: list[tuple[bytes, bool]] = []
+        self.injected: list[tuple[bytes, bool, bool]] = []
         self.ready = 0.5
 
     async def start(self) -> None:
@@ -70,18 +70,18 @@ class Mailbox:
         while True:
             dut.io_inject_ready.value = self.chance.random() < self.ready
             await RisingEdge(dut.clock)
-            names = ("data", "bytes", "last", "error")
+            names = ("data", "bytes", "last", "error", "meta_encrypt")
             now = tuple(number(getattr(dut, f"io_inject_bits_{name}")) for name in names)
             valid = dut.io_inject_valid.value == 1
             assert held is None or (valid and now == held), "what is offered changes"
             held = now if valid and dut.io_inject_ready.value == 0 else None
             if valid and held is None:
-                data, count, last, error = now
+                data, count, last, error, encrypt = now
                 assert count == BEAT or last
                 assert error or data >> 8 * count == 0, "bytes behind the end"
                 frame += data.to_bytes(BEAT, "little")[:count]
                 if last:
-                    self.injected.append((frame, bool(error)))
+                    self.injected.append((frame, bool(error), bool(encrypt)))
                     frame = b""
 
     async def read(self, name: str) -> int:
@@ -122,10 +122,10 @@ class Mailbox:
         state = await self.read("io_injectState")
         return bool(state >> 31), bool(state >> 16 & 1), state & 0x3FFF
 
-    async def send(self, frame: bytes) -> None:
+    async def send(self, frame: bytes, encrypt: bool = False) -> None:
         while (await self.inject_state())[1:] != (True, 0):
             pass
-        await self.write("io_injectLength", len(frame))
+        await self.write("io_injectLength", len(frame) | encrypt << 16)
         for n in range(0, len(frame), 4):
             while n % BEAT == 0 and not (await self.inject_state())[1]:
                 pass
@@ -184,11 +184,11 @@ async def injected_frames_leave_whole(dut) -> None:
     lengths = [14, 15, 60, 63, 64, 65, 127, 128, 129, 1514, 9595, 9596] + [
         mailbox.chance.randint(14, 300) for _ in range(20)
     ]
-    frames = [mailbox.chance.randbytes(n) for n in lengths]
-    for frame in frames:
-        await mailbox.send(frame)
+    frames = [(mailbox.chance.randbytes(n), n % 3 == 0) for n in lengths]
+    for frame, encrypt in frames:
+        await mailbox.send(frame, encrypt)
     await ClockCycles(dut.clock, 50)
-    assert mailbox.injected == [(frame, False) for frame in frames]
+    assert mailbox.injected == [(frame, False, encrypt) for frame, encrypt in frames]
     assert not (await mailbox.inject_state())[0]
 
 
@@ -220,7 +220,7 @@ async def what_is_out_of_turn_is_refused_and_harms_nothing(dut) -> None:
     for n in range(64, len(frame), 4):
         await mailbox.write("io_injectData", int.from_bytes(frame[n : n + 4].ljust(4, b"\xff"), "little"))
     await ClockCycles(dut.clock, 5)
-    assert mailbox.injected == [(frame, False)]
+    assert mailbox.injected == [(frame, False, False)]
 
 
 @cocotb.test()
@@ -240,9 +240,9 @@ async def a_frame_broken_off_leaves_with_an_error(dut) -> None:
         await mailbox.control("io_injectControl", 1)
         mailbox.ready = 0.5
         await ClockCycles(dut.clock, 20)
-        ((_, error),) = mailbox.injected
+        ((_, error, _),) = mailbox.injected
         assert error
         frame = mailbox.chance.randbytes(70)
         await mailbox.send(frame)
         await ClockCycles(dut.clock, 20)
-        assert mailbox.injected[1:] == [(frame, False)]
+        assert mailbox.injected[1:] == [(frame, False, False)]

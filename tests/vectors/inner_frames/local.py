@@ -27,7 +27,7 @@ def decrypt_cases_local() -> Iterator[Case]:
         for packet in (f"{v4(f', ttl={ttl}')} / TCP(dport=179)", f"{v6(f', hlim={ttl}')} / TCP(dport=179)"):
             yield "punt_tunnel", 6, 1, 41 if packet.startswith("IPv6") else 4, 0, False, packet, None
             yield "punt_clear", 7, 0, 0, 0, True, packet, None
-    # Of any length and protocol, whole or not, without what is behind its total length.
+    # Of any length and protocol, whole or not, without bytes behind its total length.
     for length in (0, 1, 35, 36, 37, 100, 1472, 8972):
         yield "punt_tunnel", 6, 1, 4, 0, False, f"{v4()} / {UDP} / Raw(bytes({length}))", None
     for padding in (1, 30, 3000):
@@ -65,7 +65,7 @@ def decrypt_cases_local() -> Iterator[Case]:
     yield "drop_red_source", 7, 0, 0, 0, True, f"{v4(src='198.51.100.9')} / TCP(dport=179)", None
     # It needs no next hop, as one for others does: SA 10 names a row that is not valid.
     yield "punt_tunnel", 10, 2, 4, 0, False, f"{v4()} / {UDP}", None
-    # The tunnel is a link: its hellos are the CPU's, those in clear nobody's.
+    # The tunnel is a link: its hellos are for the CPU.
     for packet in (
         f"{v4(', ttl=1', dst='224.0.0.5')} / Raw(bytes(44))",
         f"{v4(dst='224.0.0.255')} / {UDP}",

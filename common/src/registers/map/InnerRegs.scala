@@ -172,6 +172,12 @@ object InnerRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitInjectEncrypt =
+    RegisterDesc("limit_inject_encrypt", 0x338, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1008bdL)
+  object LimitInjectEncrypt {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -222,6 +228,7 @@ object InnerRegs {
     limitLocal,
     limitResolution,
     limitTunnel,
-    limitClear
+    limitClear,
+    limitInjectEncrypt
   )
 }

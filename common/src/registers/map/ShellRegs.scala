@@ -118,9 +118,10 @@ object ShellRegs {
   object PuntControl {
     val drop = RowField(0, 1)
   }
-  val injectLength = RegisterDesc("inject_length", 0x0d0, RegisterRole.Control, writable = 0x3fffL)
+  val injectLength = RegisterDesc("inject_length", 0x0d0, RegisterRole.Control, writable = 0x13fffL)
   object InjectLength {
     val length = RowField(0, 14)
+    val encrypt = RowField(16, 1)
   }
   val injectData = RegisterDesc("inject_data", 0x0d4, RegisterRole.Control, writable = 0xffffffffL)
   val injectControl = RegisterDesc("inject_control", 0x0d8, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)

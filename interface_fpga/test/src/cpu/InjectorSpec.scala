@@ -11,7 +11,7 @@ class InjectorSpec extends StreamMatrix {
   /** Events: frames taken, dropped by length, dropped because the port is off. */
   private def harness(rate: Int, burst: Int, enable: Boolean = true) = new StreamHarness(new NoMeta, new NoMeta)({
     case StreamEnds(in, out, events, _) =>
-      val injector = Module(new Injector(256))
+      val injector = Module(Injector.plain(256))
       injector.io.enable := enable.B
       injector.io.limit.rate := rate.U
       injector.io.limit.burst := burst.U

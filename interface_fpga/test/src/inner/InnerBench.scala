@@ -8,7 +8,7 @@ import sallyport.common.link.{Link, LinkChannel, LinkMeta, LinkParams}
 import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerCounters}
 import sallyport.common.registers.{AxiLite, AxiLiteDriver}
 import sallyport.common.simulation.Exchange
-import sallyport.common.stream.{MacBeat, NoMeta, Packet, PacketStream}
+import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, Packet, PacketStream}
 import sallyport.iface.cpu.PuntedFrame
 
 import scala.collection.mutable
@@ -32,7 +32,7 @@ class InnerPorts extends Bundle {
   val macRx = Flipped(Valid(new MacBeat))
   val macTx = Decoupled(new MacBeat)
   val punt = PacketStream(new NoMeta)
-  val inject = Flipped(PacketStream(new NoMeta))
+  val inject = Flipped(PacketStream(new InjectMeta))
   val axil = Flipped(new AxiLite)
   val toLink = PacketStream(new LinkMeta)
   val fromLink = Flipped(PacketStream(new LinkMeta))
@@ -166,6 +166,23 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     }
     dut.io.macRx.valid.poke(false)
     idle(gap)
+  }
+
+  /** A frame of the management CPU: as if from red, or for the port. */
+  def inject(frame: Seq[Byte], encrypt: Boolean, error: Boolean = false): Unit = {
+    val inject = dut.io.inject
+    inject.bits.meta.encrypt.poke(encrypt)
+    val beats = frame.grouped(64).toSeq
+    for ((beat, i) <- beats.zipWithIndex) {
+      inject.valid.poke(true)
+      inject.bits.data.poke(Packet.littleEndian(beat))
+      inject.bits.bytes.poke(beat.length)
+      inject.bits.last.poke(i == beats.length - 1)
+      inject.bits.error.poke(error && i == beats.length - 1)
+      while (!inject.ready.peek().litToBoolean) step()
+      step()
+    }
+    inject.valid.poke(false)
   }
 
   def fromLink(packet: LinkPacket): Unit = {

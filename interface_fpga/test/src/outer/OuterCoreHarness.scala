@@ -7,7 +7,7 @@ import chisel3.util._
 import sallyport.common.link.{Link, LinkChannel, LinkFrame, LinkMeta, LinkParams}
 import sallyport.common.registers.map.{CommonRegs, CounterDesc, OuterCounters}
 import sallyport.common.registers.{AxiLite, AxiLiteDriver}
-import sallyport.common.stream.{MacBeat, NoMeta, Packet, PacketStream}
+import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, Packet, PacketStream}
 
 import scala.collection.mutable
 
@@ -20,7 +20,7 @@ class OuterCoreHarness(config: OuterConfig) extends Module {
     val macRx = Flipped(Valid(new MacBeat))
     val macTx = Decoupled(new MacBeat)
     val punt = PacketStream(new NoMeta)
-    val inject = Flipped(PacketStream(new NoMeta))
+    val inject = Flipped(PacketStream(new InjectMeta))
     val axil = Flipped(new AxiLite)
     val ready = Output(Bool())
     val laneUp = Input(Bool())
@@ -165,6 +165,20 @@ class OuterCoreBench(dut: OuterCoreHarness) extends PeekPokeAPI {
   def send(packet: OuterCoreBench.Sent): Unit = {
     val beats = packet.payload.grouped(64).toSeq
     for ((beat, i) <- beats.zipWithIndex) toLink.enqueue((beat, i == beats.size - 1, packet))
+  }
+
+  /** A frame of one beat from the management CPU. */
+  def inject(frame: Seq[Byte], encrypt: Boolean): Unit = {
+    val inject = dut.io.inject
+    inject.valid.poke(true)
+    inject.bits.meta.encrypt.poke(encrypt)
+    inject.bits.data.poke(Packet.littleEndian(frame))
+    inject.bits.bytes.poke(frame.length)
+    inject.bits.last.poke(true)
+    inject.bits.error.poke(false)
+    while (!flag(inject.ready)) step()
+    step()
+    inject.valid.poke(false)
   }
 
   def start(): Unit = {

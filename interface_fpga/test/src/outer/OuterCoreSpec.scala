@@ -234,6 +234,16 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
       assert(bench.linked.toSeq == Seq(good.outcome) && bench.frames.size == 1)
       assert(bench.balanced(before)("tx_esp") == 1)
 
+      // A frame of the CPU that is to go by policies does not leave where none judges it.
+      before = bench.counters()
+      bench.clear()
+      val own = payload(60)
+      for (encrypt <- Seq(true, false)) bench.inject(own, encrypt)
+      bench.drain()
+      assert(bench.frames.toSeq == Seq(own))
+      val injected = Map[String, BigInt]("inject_frames" -> 2, "drop_inject_length" -> 1, "tx_frames" -> 1)
+      assert(bench.balanced(before) - "tx_bytes" == injected)
+
       rates(dut, bench)
     }
   }

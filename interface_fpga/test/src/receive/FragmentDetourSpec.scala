@@ -82,7 +82,7 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
       stream.load(frames.map(packet))
       stream.run(idle, pressure, 1, setting = setting)
       val got = stream.received
-      assert(got.forall(p => p.meta >> 1 == p.bytes.length), "lengths")
+      assert(got.forall(p => p.meta >> 1 == 2 * p.bytes.length), "lengths, and none injected")
       val (noticed, plain) = got.partition(_.meta.testBit(0))
       (plain.map(_.bytes), noticed.map(_.bytes))
     }

@@ -15,7 +15,7 @@ struct Control {
 };
 
 namespace inner {
-inline constexpr std::array<Control, 29> kControls{{
+inline constexpr std::array<Control, 30> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -45,6 +45,7 @@ inline constexpr std::array<Control, 29> kControls{{
     {0x32c, 0xffffffff, 0x01000016},
     {0x330, 0xffffffff, 0x040000e0},
     {0x334, 0xffffffff, 0x040000e0},
+    {0x338, 0xffffffff, 0x001008bd},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -75,6 +76,7 @@ inline constexpr Control kLimitLocal = kControls[25];
 inline constexpr Control kLimitResolution = kControls[26];
 inline constexpr Control kLimitTunnel = kControls[27];
 inline constexpr Control kLimitClear = kControls[28];
+inline constexpr Control kLimitInjectEncrypt = kControls[29];
 }  // namespace inner
 
 namespace crypto {

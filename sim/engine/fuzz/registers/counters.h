@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 112> kInnerCounters{{
+inline constexpr std::array<Counter, 116> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -80,6 +80,10 @@ inline constexpr std::array<Counter, 112> kInnerCounters{{
     {"drop_punt_local", "encrypt", "drop"},
     {"punt_resolution", "encrypt", "punted"},
     {"drop_punt_resolution", "encrypt", "drop"},
+    {"inject_packets", "encrypt", "injected"},
+    {"drop_inject_closed", "encrypt", "drop"},
+    {"drop_inject_size", "encrypt", "drop"},
+    {"drop_inject_punt", "encrypt", "drop"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},

@@ -18,6 +18,8 @@ struct MacBeat {
   bool last = false;
   uint8_t bytes = 0;
   bool error = false;
+  // Of an injected frame.
+  bool encrypt = false;
 };
 
 }  // namespace sallyport::sim

@@ -12,7 +12,8 @@ namespace {
 // Registers of regs/shell.rdl, in the card's 64 KiB.
 constexpr uint16_t kPuntState = 0x80C0, kPuntData = 0x80C4;
 constexpr uint16_t kInjectLength = 0x80D0, kInjectData = 0x80D4, kInjectState = 0x80DC;
-constexpr uint32_t kValid = 1u << 31, kLast = 1u << 8, kBytes = 0x7F, kReady = 1u << 16, kRefused = 1u << 31;
+constexpr uint32_t kValid = 1u << 31, kLast = 1u << 8, kBytes = 0x7F, kReady = 1u << 16, kEncrypt = 1u << 16,
+                   kRefused = 1u << 31;
 // Cycles between two looks for a punted frame.
 constexpr int kRest = 512;
 constexpr size_t kWordsOfBeat = 16;
@@ -33,7 +34,7 @@ RegisterRequest CardMailbox::write(Step step, uint16_t address, uint32_t data) {
 std::optional<RegisterRequest> CardMailbox::next() {
   if (wordsOfBeat_ > 0) return read(Step::kPuntData, kPuntData);
   if (frameWhole_ && !announced_)
-    return write(Step::kInjectLength, kInjectLength, static_cast<uint32_t>(frame_.size()));
+    return write(Step::kInjectLength, kInjectLength, static_cast<uint32_t>(frame_.size()) | (encrypt_ ? kEncrypt : 0));
   if (frameWhole_ && room_ == 0) return read(Step::kInjectState, kInjectState);
   if (frameWhole_) {
     uint32_t word = 0;
@@ -93,6 +94,7 @@ std::optional<MacBeat> CardMailbox::punted() {
 void CardMailbox::inject(const MacBeat& beat) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(beat.data.unit.data());
   frame_.insert(frame_.end(), bytes, bytes + beat.bytes);
+  encrypt_ = beat.encrypt;
   frameWhole_ = beat.last;
 }
 

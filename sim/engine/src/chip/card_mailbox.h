@@ -42,7 +42,7 @@ class CardMailbox {
   std::deque<MacBeat> punted_;
   std::vector<uint8_t> frame_;
   size_t injected_ = 0, room_ = 0;
-  bool frameWhole_ = false, announced_ = false;
+  bool frameWhole_ = false, announced_ = false, encrypt_ = false;
 };
 
 }  // namespace sallyport::sim

@@ -95,6 +95,7 @@ class InterfaceShellChip final : public ShellChip<Fabric> {
     to.inject.last = fabric_.core_inject_bits_last;
     to.inject.bytes = fabric_.core_inject_bits_bytes;
     to.inject.error = fabric_.core_inject_bits_error;
+    to.inject.encrypt = fabric_.core_inject_bits_meta_encrypt;
   }
 
   void connectFabric() override {

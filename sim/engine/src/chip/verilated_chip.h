@@ -111,6 +111,7 @@ class VerilatedInterfaceChip final : public VerilatedChip<Top> {
       top_.io_inject_bits_last = in.inject.last;
       top_.io_inject_bits_bytes = in.inject.bytes;
       top_.io_inject_bits_error = in.inject.error;
+      top_.io_inject_bits_meta_encrypt = in.inject.encrypt;
     }
     top_.io_link_up = in.link[0].up;
     top_.io_link_tx_ready = in.link[0].txReady;

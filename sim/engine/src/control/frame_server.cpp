@@ -77,11 +77,12 @@ void FrameServer::take(Box& box) {
     const ssize_t got = recv(box.client, message_.data(), message_.size(), MSG_DONTWAIT | MSG_TRUNC);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) return leave(box);
-    if (got < 2 || static_cast<size_t>(got) > message_.size() || message_[0] > 1) {
+    if (got < 2 || static_cast<size_t>(got) > message_.size() || message_[0] > kEncrypt) {
       box.malformed++;
       continue;
     }
-    box.inject[message_[0]].push({message_.begin() + 1, message_.begin() + got});
+    const bool encrypt = message_[0] == kEncrypt;
+    box.inject[encrypt ? 0 : message_[0]].push({message_.begin() + 1, message_.begin() + got}, encrypt);
     box.injected++;
   }
 }

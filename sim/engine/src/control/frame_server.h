@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Punt and inject streams for software: one Unix socket per box with whole messages, for one client
 // at a time (docs/reference/simulator-sockets.md). The engine sends a punted frame behind its
-// header. A client sends the number of a port and a frame for that chip's inject stream.
+// header. A client sends the number of a port, or kEncrypt, and a frame for that chip's inject
+// stream.
 #pragma once
 
 #include <poll.h>
@@ -21,6 +22,9 @@ namespace sallyport::sim {
 
 class FrameServer {
  public:
+  // In place of a port's number: the inner chip takes the frame as if from red.
+  static constexpr uint8_t kEncrypt = 2;
+
   // Listens at directory/box<n>.frames for each box. Punted frames wait from now on. Throws
   // std::runtime_error when it cannot.
   FrameServer(World& world, const std::string& directory);

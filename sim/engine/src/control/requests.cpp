@@ -124,7 +124,7 @@ StreamSpec parseStream(const json& object, uint16_t number, uint64_t seed) {
 // A port, or an inject stream.
 PortName parseReplayPort(const std::string& text) {
   for (int box = 0; box < 2; box++)
-    for (const char* side : {"inner.inject", "outer.inject"})
+    for (const char* side : {"inner.inject", "outer.inject", kEncryptStream})
       if (PortName{box, side}.text() == text) return {box, side};
   return parsePort(text);
 }

@@ -21,6 +21,7 @@ class ReplaySource : public FrameSource {
     Frame frame;
     frame.start = next_;
     frame.bytes = input_->frames[sent_].bytes;
+    frame.encrypt = input_->port.side == kEncryptStream;
     if (input_->pad && frame.length() < kMinFrameBytes) frame.bytes.resize(kMinFrameBytes - kFcsBytes, 0);
     sent_++;
     frame.badFcs = bad_.count(static_cast<int64_t>(sent_)) != 0;
@@ -77,8 +78,8 @@ nlohmann::json runReplay(World& world, const ReplaySpec& spec, RunMeter& meter) 
     if (input.port.isInject()) {
       Node& node = world.injectNode(input.port);
       for (const auto& end : ends)
-        if (end->port == input.port)
-          throw std::invalid_argument("inject stream " + input.port.text() + " has two inputs");
+        if (end->port.isInject() && &world.injectNode(end->port) == &node)
+          throw std::invalid_argument("the inject stream of " + input.port.text() + " has two inputs");
       ends.push_back(std::make_unique<End>());
       ends.back()->port = input.port;
       ends.back()->source = std::make_unique<ReplaySource>(&input, begin);

@@ -14,6 +14,7 @@ const MacBeat* InjectSource::offer(Cycle now) {
       MacBeat beat;
       beat.last = from + bytes == frame.bytes.size();
       beat.bytes = static_cast<uint8_t>(bytes);
+      beat.encrypt = frame.encrypt;
       std::memcpy(beat.data.unit.data(), frame.bytes.data() + from, bytes);
       beats_.push_back(beat);
     }

@@ -17,9 +17,10 @@ class InjectQueue : public FrameSource {
 
   bool full() const { return frames_.size() >= kMost; }
   size_t size() const { return frames_.size(); }
-  void push(std::vector<uint8_t> bytes) {
+  void push(std::vector<uint8_t> bytes, bool encrypt) {
     frames_.emplace_back();
     frames_.back().bytes = std::move(bytes);
+    frames_.back().encrypt = encrypt;
   }
 
   Tick nextStart() override { return frames_.empty() ? kNever : 0; }

@@ -6,9 +6,13 @@
 
 namespace sallyport::sim {
 
+// The side of frames on the inner chip's inject stream that go by its policies, as if from red.
+inline constexpr const char* kEncryptStream = "inner.encrypt";
+
 struct PortName {
   int box = 0;
-  std::string side;  // "red" or "black"; of an inject stream "inner.inject" or "outer.inject"
+  // "red" or "black"; of an inject stream "inner.inject", "outer.inject" or kEncryptStream.
+  std::string side;
   bool operator==(const PortName& other) const { return box == other.box && side == other.side; }
   std::string text() const { return "box" + std::to_string(box) + "." + side; }
   bool isInject() const { return side != "red" && side != "black"; }

@@ -120,7 +120,7 @@ Node& World::injectNode(const PortName& stream) {
   if (stream.box < 0 || stream.box >= options_.boxes)
     throw std::invalid_argument("there is no inject stream " + stream.text() + " with " +
                                 std::to_string(options_.boxes) + " box(es)");
-  return node(stream.box, stream.side == "inner.inject" ? ChipKind::kInner : ChipKind::kOuter);
+  return node(stream.box, stream.side == "outer.inject" ? ChipKind::kOuter : ChipKind::kInner);
 }
 
 std::vector<PortName> World::testerPorts() const {
