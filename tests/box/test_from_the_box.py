@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packets that the management CPU sends by the policies, as if from red
-(docs/reference/chip-ports.md): protected, in clear or nowhere as the SPD says, and never back."""
+(docs/reference/chip-ports.md): protected, in clear or nowhere as the SPD says. Those alone come
+back, with a mark, that lack an SA or are too long."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ GROUPS = "".join(
     f"xfrm policy add src {src} dst {group} dir out tmpl src {TUNNEL.near} dst {TUNNEL.far} proto esp reqid {TUNNEL.spi_out} mode tunnel\n"
     for src, group in ((f"{OWN}/32", "224.0.0.0/4"),)
 )
-# All is protected but for two networks, of which one is nobody's.
+# All is protected but for these networks: one in clear, one blocked, one without its SA.
 BYPASSED, BLOCKED, WAITING = "203.0.113.0/24", "198.51.100.0/24", "192.88.99.0/24"
 MORE = (
     f"xfrm policy add dst {BYPASSED} dir out action allow priority 1\n"
@@ -73,7 +74,8 @@ def test_the_boxs_own_packets_are_protected(tmp_path: Path) -> None:
 
 
 def test_policies_decide_over_them_as_over_any(tmp_path: Path) -> None:
-    """A packet in clear, too, keeps its TTL. What a policy blocks, or has no SA for, goes nowhere."""
+    """A packet in clear, too, keeps its TTL. One that a policy blocks goes nowhere, and one that
+    lacks its SA comes back for the daemon to ask."""
     to = lambda dst, **fields: IP(src=OWN, dst=dst, id=3, **fields) / UDP() / Raw(b"secret")  # noqa: E731
     packets = [to("203.0.113.9", ttl=1), to("198.51.100.9"), to("192.88.99.9"), to(FAR)]
     seen = run(tmp_path, packets)
@@ -82,8 +84,10 @@ def test_policies_decide_over_them_as_over_any(tmp_path: Path) -> None:
     assert [frame[14:][: len(packets[0])] for frame in clear] == [bytes(packets[0])]
     peer = TUNNEL.peer_receiver()
     assert [bytes(peer.decrypt(esp_payload(frame))) for frame in secret] == [bytes(packets[3])]
-    dropped = {"inner.drop_policy": 1, "inner.drop_inject_punt": 1}
-    assert seen.named == [{"inner.inject_packets": len(packets), **dropped}]
+    (back,) = punted(tmp_path, "inner")
+    assert (back.reason, back.injected, back.frame) == ("policy", True, bytes(NOWHERE / packets[2]))
+    ends = {"inner.drop_policy": 1, "inner.punt_policy": 1}
+    assert seen.named == [{"inner.inject_packets": len(packets), **ends}]
 
 
 MANY_HEADERS = IPv6(src=OWN_V6, dst=FAR_V6)
@@ -92,7 +96,6 @@ for _ in range(5):
 NEVER_BACK: dict[str, list[Packet]] = {
     "to the box itself": [IP(src=FAR, dst=OWN) / UDP(), IPv6(src=FAR_V6, dst=OWN_V6) / UDP()],
     "fragments": fragment(IP(src=OWN, dst=FAR) / UDP() / Raw(bytes(2000)), 800),
-    "too long": [IP(src=OWN, dst=FAR, flags="DF") / UDP() / Raw(bytes(1472)), IPv6(src=OWN_V6, dst=FAR_V6) / UDP() / Raw(bytes(1460))],
     "not IP": [ARP(), Dot1Q() / Dot1Q() / Dot1Q() / IP(src=OWN, dst=FAR)],
     "many headers": [MANY_HEADERS / UDP()],
 }  # fmt: skip
@@ -102,15 +105,36 @@ NEVER_BACK: dict[str, list[Packet]] = {
 def test_what_would_come_back_is_dropped(tmp_path: Path, name: str) -> None:
     """From red the CPU would get it."""
     bad = NEVER_BACK[name]
-    batch = BATCH + "link set black mtu 1400\n"
-    seen = run(tmp_path, bad, batch)
+    seen = run(tmp_path, bad)
     assert seen.out["box0.black"] == [] and punted(tmp_path, "inner") == []
     assert seen.named == [{"inner.inject_packets": len(bad), "inner.drop_inject_punt": len(bad)}]
 
 
+def test_packets_that_are_too_long_come_back_with_a_mark(tmp_path: Path) -> None:
+    """So Linux can learn the MTU of the tunnel; the port's, beside them, have none."""
+    long = [
+        IP(src=OWN, dst=FAR, flags="DF") / UDP() / Raw(bytes(1472)),
+        IPv6(src=OWN_V6, dst=FAR_V6) / UDP() / Raw(bytes(1460)),
+    ]
+    red = (
+        Ether(dst=RED_MAC, src="02:00:00:00:00:99")
+        / IP(src="198.18.0.1", dst=FAR, flags="DF")
+        / UDP()
+        / Raw(bytes(1472))
+    )
+    seen = run(tmp_path, long, BATCH + "link set black mtu 1400\n", red=[red])
+    assert seen.out["box0.black"] == []
+    found = sorted(punted(tmp_path, "inner"), key=lambda p: p.injected)
+    assert [(p.reason, p.injected, p.frame) for p in found] == [
+        ("mtu", False, bytes(red)),
+        *(("mtu", True, bytes(NOWHERE / packet)) for packet in long),
+    ]
+    assert seen.named == [{"inner.inject_packets": 2, "inner.punt_mtu": 3}]
+
+
 def test_the_port_gains_nothing(tmp_path: Path) -> None:
-    """A station that claims the box's address, or sends to another, is as deaf as before, while the
-    box itself sends to a MAC address of nobody."""
+    """A station that claims the box's address, or sends to another station, is dropped as before,
+    while the box itself sends to a MAC address of 0."""
     mine = [IP(src=OWN, dst=FAR, id=n) / UDP() / Raw(b"mine") for n in range(20)]
     forged = Ether(dst=RED_MAC, src="02:00:00:00:00:99") / IP(src=OWN, dst=FAR) / UDP()
     lost = Ether(dst="02:00:00:00:00:77", src="02:00:00:00:00:99") / IP(src="198.18.0.1", dst=FAR) / UDP()

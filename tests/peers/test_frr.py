@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from scapy.layers.inet import IP, TCP
@@ -31,6 +31,16 @@ OSPF = """interface {device}
 router ospf
  ospf router-id {own}
  network 10.1.0.0/24 area 0
+"""
+# Over a device without a network of its own, which only the two boxes share.
+OSPF_BY_TUNNEL = """interface sp-vpn
+ ip ospf hello-interval 1
+ ip ospf dead-interval 120
+ ip ospf network point-to-point
+ ip ospf area 0
+router ospf
+ ospf router-id {own}
+ network {network} area 0
 """
 BGP = """router bgp {own_as}
  bgp router-id {own}
@@ -99,6 +109,40 @@ def test_bgp_with_a_router_behind_red(tmp_path: Path) -> None:
             assert red.python(PING, PEER, 3) == "3\n"
         counters = count()
         assert counters["punt_local"] >= 5 and counters["drop_policy"] == counters["drop_punt_local"] == 0
+
+
+def groups(own: int) -> str:
+    """The tunnel carries OSPF's groups, too, from this box and from the other one."""
+    tunnel = (TUNNEL, MIRRORED)[own]
+    return "".join(
+        f"xfrm policy add src {ENDS[end]}/32 dst 224.0.0.0/24 dir {way} "
+        f"tmpl src {src} dst {dst} proto esp reqid {spi} mode tunnel\n"
+        for end, way, src, dst, spi in (
+            (own, "out", tunnel.near, tunnel.far, tunnel.spi_out),
+            (1 - own, "in", tunnel.far, tunnel.near, tunnel.spi_in),
+        )
+    )
+
+
+def test_two_boxes_speak_ospf_through_their_tunnel(tmp_path: Path) -> None:
+    """Hellos to a group of one link, with a TTL of 1: a tunnel is a link."""
+    with two_boxes(tmp_path, more=groups) as boxes, ExitStack() as running:
+        for own, box in enumerate(boxes):
+            box.space.run("ip", "addr", "add", f"{ENDS[own]}/32", "dev", "sp-vpn")
+            box.space.run("ip", "addr", "add", f"10.{20 + own}.0.1/32", "dev", "lo")
+        speakers = [
+            running.enter_context(
+                router(box.space, ospfd=OSPF_BY_TUNNEL.format(own=ENDS[own], network=f"10.{20 + own}.0.1/32"))
+            )
+            for own, box in enumerate(boxes)
+        ]
+        for own, speaker in enumerate(speakers):
+            found = speaker.wait("ip ospf neighbor", lambda shown: "Full" in str(shown))
+            assert list(found["neighbors"]) == [ENDS[1 - own]]
+            speaker.wait("ip route ospf", lambda shown, far=f"10.{21 - own}.0.1/32": far in shown)
+        for box in boxes:
+            counters = box.counters()
+            assert counters["punt_tunnel"] >= 4 and counters["drop_inner_martian"] == counters["drop_policy"] == 0
 
 
 def test_two_boxes_exchange_routes_through_their_tunnel(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from scapy.utils import RawPcapReader
 @dataclass(frozen=True)
 class Punted:
     """A punted frame as captured: what its header says, and when it left, in ns of simulated time;
-    `sa` is the row of the inbound SA that it came by."""
+    `sa` is the row of the inbound SA that it came by, `injected` says that the CPU had sent it."""
 
     reason: str
     port: int
@@ -22,6 +22,7 @@ class Punted:
     left_ns: int
     frame: bytes
     sa: int | None = None
+    injected: bool = False
 
 
 def punted(folder: Path, chip: str, box: int = 0) -> list[Punted]:
@@ -29,10 +30,14 @@ def punted(folder: Path, chip: str, box: int = 0) -> list[Punted]:
     with RawPcapReader(str(folder / f"box{box}.{chip}.punt.pcapng")) as reader:
         for frame, meta in reader:
             (comment,) = meta.comments
-            words = re.fullmatch(r"punt: (\w+), port (\d), group (\w+)(?:, SA (\d+))?, cycle (\d+)", comment.decode())
+            words = re.fullmatch(
+                r"punt: (\w+), port (\d), group (\w+)(?:, SA (\d+))?(, injected)?, cycle (\d+)", comment.decode()
+            )
             assert words, comment
             ticks = meta.tshigh << 32 | meta.tslow
             nanoseconds = ticks * 1_000_000_000 // meta.tsresol
             sa = int(words[4]) if words[4] else None
-            found.append(Punted(words[1], int(words[2]), words[3], int(words[5]), nanoseconds, frame, sa))
+            found.append(
+                Punted(words[1], int(words[2]), words[3], int(words[6]), nanoseconds, frame, sa, bool(words[5]))
+            )
     return found

@@ -5,7 +5,7 @@ the box's address at red and sends to the far network by the device of tunnels."
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ class LiveBox:
         return self.client.get("counters")["chips"]["inner"]
 
 
-def batch(number: int, more: str = "") -> str:
+def batch(number: int, more: str) -> str:
     """The configuration of a box: its network and the other one's are joined by the tunnel."""
     tunnel = (TUNNEL, MIRRORED)[number]
     near, far = NETWORKS[number], NETWORKS[1 - number]
@@ -48,13 +48,16 @@ def batch(number: int, more: str = "") -> str:
 
 
 @contextmanager
-def two_boxes(folder: Path, more: str = "", record: Path | None = None) -> Iterator[list[LiveBox]]:
-    """Both boxes, with no station at their red cables. The run's counters balance at its end."""
+def two_boxes(
+    folder: Path, more: Callable[[int], str] = lambda _: "", record: Path | None = None
+) -> Iterator[list[LiveBox]]:
+    """Both boxes, each with `more` lines, and with no station at their red cables. The run's
+    counters balance at its end."""
     skip_without_taps()
     words: list[object] = []
     for number in (0, 1):
         path = folder / f"box{number}.xfrm"
-        path.write_text(batch(number, more))
+        path.write_text(batch(number, more(number)))
         words += ["--xfrm", path, "--red-tap", RED_TAPS[number]]
     words += ["--socket-dir", folder, *(["--record", record] if record else [])]
     with hosts("a", "b") as spaces, live(*words) as run:

@@ -16,6 +16,9 @@ class PuntMeta extends Bundle {
 
   /** The inbound SA that a decrypted packet came by; else 0. */
   val sa = UInt(PuntHeader.sa.width.W)
+
+  /** The management CPU itself has injected it. */
+  val injected = Bool()
 }
 
 /** What happened at the punt queue in one cycle. */
@@ -111,6 +114,7 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
       PuntHeader.group -> record.group,
       PuntHeader.length -> record.length,
       PuntHeader.sa -> record.meta.sa,
+      PuntHeader.injected -> Cat(0.U, record.meta.injected),
       PuntHeader.cycles -> record.cycles
     )
     val number = fields.map { case (field, value) => (value.pad(field.width) << field.lsb).pad(PuntHeader.bits) }

@@ -55,7 +55,7 @@ class InnerVerdict extends FrameVerdict {
 class InnerDrops extends ReceiveDrops {
   val policyUpset = Bool()
 
-  /** It would be punted, but comes from the management CPU. */
+  /** By its headers it would be punted, but it comes from the management CPU. */
   val injectPunt = Bool()
 }
 
@@ -81,8 +81,9 @@ class InnerDrops extends ReceiveDrops {
  *
  * Under PROTECT in tunnel mode the decision's least length goes with the packet (RFC 4303 2.7).
  *
- * What the management CPU injects never goes back to it: what would be punted is dropped as
- * injectPunt. It keeps its TTL, of whatever value, for this box is its source (RFC 1812 5.2.1.2).
+ * A frame that the management CPU injects goes back to it for the SPD's sake alone, marked as its
+ * own: it lacks an SA, or is too long. What [[FrameJudge]] would punt is dropped as injectPunt. It
+ * keeps its TTL, of whatever value, for this box is its source (RFC 1812 5.2.1.2).
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
@@ -220,8 +221,8 @@ class InnerClassifier extends Module {
   private val verdict = Wire(new InnerVerdict)
   verdict.toLink := forLink && !linkDown2
   private val injected2 = RegNext(injected1)
-  private val punts = frame.punts || is(puntPolicy) || is(puntTtl) || is(puntMtu)
-  verdict.toPunt := punts && !injected2
+  verdict.toPunt := frame.punts && !injected2 || is(puntPolicy) || is(puntTtl) || is(puntMtu)
+  verdict.injected := injected2
   private val reason = MuxLookup(outcome, PuntReason.policy.U)(
     Seq(puntTtl -> PuntReason.ttl.U, puntMtu -> PuntReason.mtu.U)
   )
@@ -252,7 +253,7 @@ class InnerClassifier extends Module {
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
   io.drops.policy := drop(is(dropPolicy))
   io.drops.policyUpset := drop(is(dropUpset))
-  io.drops.injectPunt := drop(punts && injected2)
+  io.drops.injectPunt := drop(frame.punts && injected2)
   io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.linkDown := drop(forLink && linkDown2)
 }

@@ -272,6 +272,7 @@ class InnerInspector extends Module {
   verdict.toPunt := delivers && !io.expired
   verdict.punt.reason := RegNext(Mux(clear, PuntReason.clear.U, PuntReason.tunnel.U))
   verdict.punt.sa := RegNext(sa1)
+  verdict.punt.injected := false.B
   verdict.length := RegNext(Mux(frame1, frameBytes1, length1))
   verdict.frame := RegNext(frame1)
   verdict.rewrite.none := RegNext(frame1)

@@ -19,6 +19,9 @@ class FrameVerdict extends Bundle {
   /** With `toPunt`: a value of [[sallyport.common.registers.map.PuntReason]]. */
   val reason = UInt(8.W)
 
+  /** With `toPunt`: it came from the management CPU. */
+  val injected = Bool()
+
   /** With `toLink`: the metadata of the packet. */
   val link = new LinkMeta
 }
@@ -137,6 +140,7 @@ class ReceivePath[V <: FrameVerdict](
   ConnectStream(punt.io.in, steer.io.out(1)) { (to, from) =>
     to.reason := from.reason
     to.sa := 0.U
+    to.injected := from.injected
   }
   io.punt <> punt.io.out
   io.cycles := punt.io.cycles

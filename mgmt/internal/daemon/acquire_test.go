@@ -39,7 +39,7 @@ func TestAcquire(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		done <- r.daemon.answerAsking(ctx, frames, func(frame []byte) error { delivered <- frame; return nil }, nil)
+		done <- r.daemon.answerAsking(ctx, frames, func(frame []byte) error { delivered <- frame; return nil }, answers{})
 	}()
 	event := func(sport int) {
 		t.Helper()

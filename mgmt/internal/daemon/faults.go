@@ -11,16 +11,32 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
+// answers says how the senders of packets are answered by ICMP: from which address, which is not
+// valid if none answers, and by which way.
+type answers struct {
+	from func(v *session.View, flow xfrm.Selector) netip.Addr
+	send func(frame []byte) error
+}
+
+// toRed answers stations at the red port, from the address there.
+func toRed(send func(frame []byte) error) answers { return answers{(*session.View).Router, send} }
+
+// toLinux answers Linux's own packets. Linux believes no message from its own address, so it comes
+// from the packet's destination.
+func toLinux(deliver func(frame []byte) error) answers {
+	return answers{func(_ *session.View, flow xfrm.Selector) netip.Addr { return flow.Dst.Addr() }, deliver}
+}
+
 // tellExpired answers frames that the inner chip punted because their TTL or hop limit is over,
 // until ctx ends or the chips fail: so traceroute shows the box. A source gets no more than its
 // share of answers.
-func (d *Daemon) tellExpired(ctx context.Context, frames <-chan []byte, send func(frame []byte) error) error {
+func (d *Daemon) tellExpired(ctx context.Context, frames <-chan []byte, to answers) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case frame := <-frames:
-			if err := d.tellFault(frame, punt.TimeExceeded, send); err != nil {
+			if err := d.tellFault(frame, punt.TimeExceeded, to); err != nil {
 				return err
 			}
 		}
@@ -28,12 +44,12 @@ func (d *Daemon) tellExpired(ctx context.Context, frames <-chan []byte, send fun
 }
 
 // tellFault tells the sender of the packet in a frame of a fault, if ICMP may answer the packet.
-func (d *Daemon) tellFault(frame []byte, fault punt.Fault, send func(frame []byte) error) error {
+func (d *Daemon) tellFault(frame []byte, fault punt.Fault, to answers) error {
 	flow, ok := punt.Flow(frame)
 	if !ok {
 		return nil
 	}
-	_, from, err := d.answerer(flow)
+	_, from, err := d.answerer(flow, to)
 	if err != nil || !from.IsValid() {
 		return err
 	}
@@ -43,14 +59,14 @@ func (d *Daemon) tellFault(frame []byte, fault punt.Fault, send func(frame []byt
 		return nil
 	}
 	d.log.Debug("a sender is told of a fault", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "fault", fault.String())
-	return send(answer)
+	return to.send(answer)
 }
 
-// answerer is the address that answers the sender of a packet from red by ICMP; it is not valid if
-// none does.
-func (d *Daemon) answerer(flow xfrm.Selector) (v *session.View, from netip.Addr, err error) {
+// answerer is the address that answers the sender of a packet by ICMP; it is not valid if none
+// does.
+func (d *Daemon) answerer(flow xfrm.Selector, to answers) (v *session.View, from netip.Addr, err error) {
 	if v, err = d.view(); err == nil && punt.Answerable(flow) {
-		from = v.Router(flow)
+		from = to.from(v, flow)
 	}
 	return v, from, err
 }
@@ -58,9 +74,9 @@ func (d *Daemon) answerer(flow xfrm.Selector) (v *session.View, from netip.Addr,
 // tellSenders answers frames that the inner chip punted because they are too long for their path,
 // until ctx ends or the chips fail: their senders learn how long packets may be. One flow is told
 // once in askAgain, no more than mostAsked flows in that time, and a source no more than its share.
-func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, send func(frame []byte) error) error {
+func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answers) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, flow xfrm.Selector, note func() bool) error {
-		v, from, err := d.answerer(flow)
+		v, from, err := d.answerer(flow, to)
 		if err != nil || !from.IsValid() {
 			return err
 		}
@@ -74,7 +90,7 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, send fun
 		if !ok || !d.shares.Take(flow.Src.Addr(), d.now()) || !note() {
 			return nil
 		}
-		if err := send(answer); err != nil {
+		if err := to.send(answer); err != nil {
 			return err
 		}
 		d.log.Debug("a sender was told of the path's MTU", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "mtu", mtu)

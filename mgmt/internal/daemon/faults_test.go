@@ -20,11 +20,11 @@ func TestTellExpired(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	r.daemon.now = func() time.Time { return now }
 	r.must("addr add 10.1.0.1/24 dev red")
-	frames, answers := make(chan []byte), make(chan []byte, 100)
+	frames, told := make(chan []byte), make(chan []byte, 100)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		done <- r.daemon.tellExpired(ctx, frames, func(frame []byte) error { answers <- frame; return nil })
+		done <- r.daemon.tellExpired(ctx, frames, toRed(func(frame []byte) error { told <- frame; return nil }))
 	}()
 	from := func(host byte) []byte {
 		frame := asked(t, 7)
@@ -48,15 +48,15 @@ func TestTellExpired(t *testing.T) {
 		t.Error(err)
 	}
 	count := map[byte]int{}
-	for len(answers) > 0 {
-		answer := <-answers
+	for len(told) > 0 {
+		answer := <-told
 		count[answer[14+19]]++
 		if kind := answer[14+20]; kind != 11 || !bytes.Equal(answer[14+12:14+16], []byte{10, 1, 0, 1}) || !bytes.Equal(answer[14+28:14+28+20], from(answer[14+19])[14:34]) {
 			t.Errorf("%x", answer)
 		}
 	}
 	if len(count) != 2 || count[9] != shares.AtOnce+1 || count[8] != 1 {
-		t.Errorf("answers: %v", count)
+		t.Errorf("told: %v", count)
 	}
 }
 
@@ -66,11 +66,11 @@ func TestTellRejected(t *testing.T) {
 	r := newRig(t)
 	r.must("addr add 10.1.0.1/24 dev red", "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto udp sport 7 dir out action reject",
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 9 action block")
-	frames, answers := make(chan []byte), make(chan []byte, 100)
+	frames, told := make(chan []byte), make(chan []byte, 100)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		done <- r.daemon.answerAsking(ctx, frames, nil, func(frame []byte) error { answers <- frame; return nil })
+		done <- r.daemon.answerAsking(ctx, frames, nil, toRed(func(frame []byte) error { told <- frame; return nil }))
 	}()
 	for _, frame := range [][]byte{asked(t, 7), asked(t, 8), asked(t, 7), asked(t, 9)} {
 		frames <- frame
@@ -79,11 +79,11 @@ func TestTellRejected(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if len(answers) != 2 {
-		t.Errorf("%d answers", len(answers))
+	if len(told) != 2 {
+		t.Errorf("%d told", len(told))
 	}
-	for len(answers) > 0 {
-		if answer := <-answers; !bytes.Equal(answer[14+20:14+22], []byte{3, 13}) || !bytes.HasPrefix(asked(t, 7)[14:], answer[14+28:]) {
+	for len(told) > 0 {
+		if answer := <-told; !bytes.Equal(answer[14+20:14+22], []byte{3, 13}) || !bytes.HasPrefix(asked(t, 7)[14:], answer[14+28:]) {
 			t.Errorf("%x", answer)
 		}
 	}
@@ -105,18 +105,18 @@ func TestTellSenders(t *testing.T) {
 	r.daemon.now = func() time.Time { return now }
 	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev black mtu 1400",
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel")
-	frames, answers := make(chan []byte), make(chan []byte, 10)
+	frames, told := make(chan []byte), make(chan []byte, 10)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		done <- r.daemon.tellSenders(ctx, frames, func(frame []byte) error { answers <- frame; return nil })
+		done <- r.daemon.tellSenders(ctx, frames, toRed(func(frame []byte) error { told <- frame; return nil }))
 	}()
 	cut := long(t, 9)
 	cut[14+6] = 0
 	var got []uint16
 	tell := func() {
 		t.Helper()
-		answer := <-answers
+		answer := <-told
 		quoted := answer[14+20+8:]
 		got = append(got, binary.BigEndian.Uint16(quoted[20:]))
 		// 1400 - 20 - 8 - 8 - 16 = 1348, less pad length and next header.

@@ -70,7 +70,7 @@ func (d *Daemon) eachFlow(ctx context.Context, frames <-chan []byte, handle func
 // fail. Where an SA is missing that is an event, and the frame goes no further: Linux must not send
 // it on in clear. A frame that a policy punts is delivered to Linux; the sender of one that a
 // policy rejects is told.
-func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver, send func(frame []byte) error) error {
+func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver func(frame []byte) error, to answers) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, _ xfrm.Selector, note func() bool) error {
 		asking, event, err := d.acquire(frame)
 		switch {
@@ -79,7 +79,7 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 		case asking == session.AskedPunt:
 			return deliver(frame)
 		case asking == session.AskedReject:
-			return d.tellFault(frame, punt.Prohibited, send)
+			return d.tellFault(frame, punt.Prohibited, to)
 		case asking == session.AskedSA && note():
 			d.tell(event)
 		}

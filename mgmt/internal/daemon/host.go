@@ -24,17 +24,24 @@ type host struct {
 	asking  chan []byte    // frames that were punted by a policy
 	tooLong chan []byte    // for their length
 	expired chan []byte    // and for their TTL
-	paths   chan model.PathReport
-	strays  *punt.Strays
+	// Linux's own, for the same reasons as the first two
+	ownAsking, ownTooLong chan []byte
+	paths                 chan model.PathReport
+	strays                *punt.Strays
 	// hosts at the red port that packets went to and that have no row
 	unresolved chan netip.Addr
 }
 
-// kept is where a punted frame is seen to in this process; nil if it is Linux's.
+// kept is where a punted frame is seen to in this process; nil if it is Linux's. A frame of Linux's
+// own never is, so that none goes round.
 func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 	switch {
 	case header.Port != transport.PortRed:
 		return nil
+	case header.Injected && header.Reason == regs.PuntReasonMtu:
+		return h.ownTooLong
+	case header.Injected:
+		return h.ownAsking
 	case header.Reason == regs.PuntReasonPolicy:
 		return h.asking
 	case header.Reason == regs.PuntReasonMtu:
@@ -80,7 +87,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		}
 		d.log.Info("Linux is the host behind the tunnels", "device", tunnelsName)
 	}
-	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays(), make(chan netip.Addr, mostAsking)}
+	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays(), make(chan netip.Addr, mostAsking)}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}
@@ -91,12 +98,19 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 // that wait for an SA, are too long for it, or have no TTL left, do not reach Linux.
 func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	answer := func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) }
+	answer := toRed(func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) })
+	own := toLinux(d.host.devices.DeliverTunnels)
 	group.Go(func() error {
 		deliver := func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) }
 		return d.answerAsking(ctx, d.host.asking, deliver, answer)
 	})
+	group.Go(func() error {
+		// A policy that punts to Linux would give it what it has sent.
+		lost := func([]byte) error { return nil }
+		return d.answerAsking(ctx, d.host.ownAsking, lost, own)
+	})
 	group.Go(func() error { return d.tellSenders(ctx, d.host.tooLong, answer) })
+	group.Go(func() error { return d.tellSenders(ctx, d.host.ownTooLong, own) })
 	group.Go(func() error { return d.tellExpired(ctx, d.host.expired, answer) })
 	group.Go(func() error { return d.followPaths(ctx, d.host.paths) })
 	group.Go(func() error { return d.followNeighbours(ctx) })

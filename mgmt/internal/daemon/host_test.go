@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -52,6 +53,7 @@ type engine struct {
 	t    *testing.T
 	conn net.Conn
 	arp  chan string // the injected frames: port, and the frame from its EtherType on
+	own  chan []byte // those by policy
 }
 
 // host makes Linux the host behind the ports of a rig, with the box's addresses.
@@ -83,7 +85,7 @@ func (r *rig) host() *engine {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	e := &engine{r.t, conn, make(chan string, 1000)}
+	e := &engine{r.t, conn, make(chan string, 1000), make(chan []byte, 1000)}
 	go e.read()
 	ctx, cancel := context.WithCancel(context.Background())
 	relayed := make(chan error, 1)
@@ -114,6 +116,9 @@ func (e *engine) read() {
 		if err != nil {
 			return
 		}
+		if message[0] == transport.ByPolicy {
+			e.own <- bytes.Clone(message[1:size])
+		}
 		if text := hex.EncodeToString(message[:size]); size > 15 && text[26:30] == "0806" {
 			e.arp <- text[:2] + " " + text[30:]
 		}
@@ -127,7 +132,13 @@ func (e *engine) punt(port, reason byte, frame string) {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	header := append([]byte{port, reason, 0, 0, byte(len(data) >> 8), byte(len(data)), 0, 0}, make([]byte, 8)...)
+	e.message(port, reason, 0, data)
+}
+
+// message is the same; `injected` of Linux's own is 1.
+func (e *engine) message(port, reason, injected byte, data []byte) {
+	e.t.Helper()
+	header := append([]byte{port, reason, 0, injected, byte(len(data) >> 8), byte(len(data)), 0, 0}, make([]byte, 8)...)
 	if _, err := e.conn.Write(append(header, data...)); err != nil {
 		e.t.Fatal(err)
 	}

@@ -25,16 +25,22 @@ func (d *Devices) OpenTunnels(device Device) error {
 func (d *Devices) take(header transport.PuntHeader, frame []byte) error {
 	switch header.Reason {
 	case regs.PuntReasonTunnel:
-		_, packet, ok := SplitFrame(frame)
-		if !ok || d.tunnels == nil {
-			d.refused.Add(1)
-			return nil
-		}
-		return d.hand(d.tunnels, packet)
+		return d.DeliverTunnels(frame)
 	case regs.PuntReasonClear:
 		return d.hand(d.taps[transport.PortBlack], d.taps[transport.PortBlack].toItself(frame))
 	}
 	return d.Deliver(header.Port, frame)
+}
+
+// DeliverTunnels hands Linux the packet of a frame at the device of tunnels. Without the device, or
+// without a packet, it is refused and counted.
+func (d *Devices) DeliverTunnels(frame []byte) error {
+	_, packet, ok := SplitFrame(frame)
+	if !ok || d.tunnels == nil {
+		d.refused.Add(1)
+		return nil
+	}
+	return d.hand(d.tunnels, packet)
 }
 
 // toItself is a frame as if a station had sent it to the device: the chip that punted it has the

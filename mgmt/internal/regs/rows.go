@@ -300,15 +300,15 @@ var PeerRow = struct {
 
 // PuntHeader is the layout of one row.
 var PuntHeader = struct {
-	Bits                                               int
-	Cycles, Sa, Length, Reserved0, Group, Reason, Port Field
+	Bits                                              int
+	Cycles, Sa, Length, Injected, Group, Reason, Port Field
 }{
-	Bits:      128,
-	Cycles:    Field{LSB: 0, Width: 64},
-	Sa:        Field{LSB: 64, Width: 16},
-	Length:    Field{LSB: 80, Width: 16},
-	Reserved0: Field{LSB: 96, Width: 8},
-	Group:     Field{LSB: 104, Width: 8},
-	Reason:    Field{LSB: 112, Width: 8},
-	Port:      Field{LSB: 120, Width: 8},
+	Bits:     128,
+	Cycles:   Field{LSB: 0, Width: 64},
+	Sa:       Field{LSB: 64, Width: 16},
+	Length:   Field{LSB: 80, Width: 16},
+	Injected: Field{LSB: 96, Width: 8},
+	Group:    Field{LSB: 104, Width: 8},
+	Reason:   Field{LSB: 112, Width: 8},
+	Port:     Field{LSB: 120, Width: 8},
 }

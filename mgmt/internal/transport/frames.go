@@ -37,9 +37,11 @@ const MaxFrame = 9596
 
 // PuntHeader has the port where a punted frame came in, the reason (regs.PuntReason…), the group
 // whose limit it passed (regs.PuntGroup…), and the core cycle of its chip at which it came.
+// Injected says that it was injected ByPolicy and comes back.
 type PuntHeader struct {
 	Port          uint8
 	Reason, Group uint32
+	Injected      bool
 	Cycles        uint64
 }
 
@@ -117,10 +119,11 @@ func splitPunted(message []byte) (PuntHeader, []byte, error) {
 		return PuntHeader{}, nil, fmt.Errorf("the header of a punted frame of %d bytes says %d", len(frame), length)
 	}
 	return PuntHeader{
-		Port:   uint8(punted.Port.Get(row)),
-		Reason: uint32(punted.Reason.Get(row)),
-		Group:  uint32(punted.Group.Get(row)),
-		Cycles: punted.Cycles.Get(row),
+		Port:     uint8(punted.Port.Get(row)),
+		Reason:   uint32(punted.Reason.Get(row)),
+		Group:    uint32(punted.Group.Get(row)),
+		Injected: punted.Injected.Get(row) != 0,
+		Cycles:   punted.Cycles.Get(row),
 	}, frame, nil
 }
 

@@ -159,7 +159,7 @@ func (p *parser) policyAdd(update bool) (Command, error) {
 			p.skip()
 			pol.Template, err = p.template()
 		case text == "if_id":
-			err = p.zeroOption("there are no xfrm interfaces here")
+			err = p.zeroOption("all tunnels share one device of Linux here")
 		case text == "sas" && update:
 			err = p.orphans(&orphans)
 		case text == "offload":
@@ -255,7 +255,7 @@ func (p *parser) policySelect(verb Verb) (Command, error) {
 		case text == "ptype":
 			err = p.ptype()
 		case text == "if_id":
-			err = p.zeroOption("there are no xfrm interfaces here")
+			err = p.zeroOption("all tunnels share one device of Linux here")
 		case text == "sas" && (verb == Delete || verb == DeleteAll):
 			err = p.orphans(&orphans)
 		case text == "nosock" && verb >= DeleteAll:

@@ -144,7 +144,7 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 		case "output-mark":
 			err = p.zeroOption("packets carry no marks here")
 		case "if_id":
-			err = p.zeroOption("there are no xfrm interfaces here")
+			err = p.zeroOption("all tunnels share one device of Linux here")
 		case "tfcpad":
 			err = p.tfcPad(&s)
 		case "dummy":

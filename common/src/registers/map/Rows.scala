@@ -417,7 +417,7 @@ object PuntHeader extends Row {
   val cycles = RowField(0, 64)
   val sa = RowField(64, 16)
   val length = RowField(80, 16)
-  val reserved0 = RowField(96, 8)
+  val injected = RowField(96, 8)
   val group = RowField(104, 8)
   val reason = RowField(112, 8)
   val port = RowField(120, 8)
@@ -425,7 +425,7 @@ object PuntHeader extends Row {
     "cycles" -> cycles,
     "sa" -> sa,
     "length" -> length,
-    "reserved0" -> reserved0,
+    "injected" -> injected,
     "group" -> group,
     "reason" -> reason,
     "port" -> port

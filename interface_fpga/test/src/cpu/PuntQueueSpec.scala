@@ -44,16 +44,16 @@ class PuntQueueSpec extends StreamMatrix {
     Seq.tabulate(count) { i =>
       val reason = reasons(random.nextInt(reasons.size))
       val sa = if (reason == PuntReason.tunnel) random.nextInt(1 << 16) else 0
-      Packet.random(lengths(i), random).copy(meta = BigInt(reason) << 16 | sa, error = false)
+      Packet.random(lengths(i), random).copy(meta = BigInt(reason) << 17 | sa << 1 | random.nextInt(2), error = false)
     }
   }
 
-  private def reason(packet: Packet): Int = (packet.meta >> 16).toInt
-  private def expected(packet: Packet): (Int, Int, Seq[Byte]) =
-    (reason(packet), packet.meta.toInt & 0xffff, packet.bytes)
-  private def got(packet: Packet): (Int, Int, Seq[Byte]) = {
+  private def reason(packet: Packet): Int = (packet.meta >> 17).toInt
+  private def expected(packet: Packet): (Int, Int, Boolean, Seq[Byte]) =
+    (reason(packet), (packet.meta >> 1).toInt & 0xffff, packet.meta.testBit(0), packet.bytes)
+  private def got(packet: Packet): (Int, Int, Boolean, Seq[Byte]) = {
     val punted = PuntedFrame(packet.bytes)
-    (punted.reason, punted.sa, punted.frame)
+    (punted.reason, punted.sa, punted.injected, punted.frame)
   }
 
   test("a header says port, reason, group, length and time of each frame; the frame is as it came") {

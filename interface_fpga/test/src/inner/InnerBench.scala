@@ -86,8 +86,9 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
   val frames: mutable.Buffer[Seq[Byte]] = mutable.Buffer.empty
   val punts: mutable.Buffer[(Int, Seq[Byte])] = mutable.Buffer.empty
 
-  /** The SAs that their headers name. */
+  /** What else their headers say: the SA, and whether the CPU had injected them. */
   val puntSas: mutable.Buffer[Int] = mutable.Buffer.empty
+  val puntInjected: mutable.Buffer[Boolean] = mutable.Buffer.empty
 
   /** Cycles in which the first beats of packets left. */
   val linkStarts: mutable.Buffer[Int] = mutable.Buffer.empty
@@ -119,6 +120,7 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     require(punted.port == 0, s"punted by port ${punted.port}")
     punts += punted.reason -> punted.frame
     puntSas += punted.sa
+    puntInjected += punted.injected
   }
 
   def step(): Unit = {

@@ -219,7 +219,7 @@ namespace punt_header {
 inline constexpr Field kCycles{0, 64};
 inline constexpr Field kSa{64, 16};
 inline constexpr Field kLength{80, 16};
-inline constexpr Field kReserved0{96, 8};
+inline constexpr Field kInjected{96, 8};
 inline constexpr Field kGroup{104, 8};
 inline constexpr Field kReason{112, 8};
 inline constexpr Field kPort{120, 8};

@@ -16,10 +16,10 @@ struct Frame {
   // From the destination address to the last byte before the FCS.
   std::vector<uint8_t> bytes;
   bool badFcs = false;
-  // Of a frame of the management CPU: it goes by the inner chip's policies, and not out of a port.
-  bool encrypt = false;
   // When the first preamble bit stands at the port.
   Tick start = 0;
+  // Of a frame of the management CPU: it goes by the inner chip's policies, and not out of a port.
+  bool encrypt = false;
 
   // Length with FCS, as RFC 2544 counts it.
   int64_t length() const { return static_cast<int64_t>(bytes.size()) + kFcsBytes; }

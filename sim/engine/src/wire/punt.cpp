@@ -35,12 +35,13 @@ PuntHeader PuntHeader::read(const std::vector<uint8_t>& punted) {
   header.port = static_cast<uint8_t>(number("port"));
   header.reason = static_cast<uint8_t>(number("reason"));
   header.group = static_cast<uint8_t>(number("group"));
+  header.injected = static_cast<uint8_t>(number("injected"));
   header.length = static_cast<uint16_t>(number("length"));
   header.sa = static_cast<uint16_t>(number("sa"));
   header.cycles = number("cycles");
-  if (header.length != punted.size() - kBytes || number("reserved0") != 0)
+  if (header.length != punted.size() - kBytes)
     throw ChipFault("the header of a punted frame of " + std::to_string(punted.size() - kBytes) + " bytes says " +
-                    std::to_string(header.length) + ", or what is reserved is not 0");
+                    std::to_string(header.length));
   return header;
 }
 
@@ -57,7 +58,7 @@ void PuntCollector::push(const MacBeat& beat, Cycle now) {
     capture_->add(now * kTicksPerCycle, partial_, PcapngWriter::Direction::kUnknown,
                   std::string("punt: ") + puntReasonName(header.reason) + ", port " + std::to_string(header.port) +
                       ", group " + puntGroupName(header.group) + (byAnSa ? ", SA " + std::to_string(header.sa) : "") +
-                      ", cycle " + std::to_string(header.cycles));
+                      (header.injected ? ", injected" : "") + ", cycle " + std::to_string(header.cycles));
   }
   partial_.clear();
 }

@@ -32,12 +32,12 @@ struct PuntHeader {
   static constexpr std::array<Place, 7> kPlaces{{{"port", 0, 1},
                                                  {"reason", 1, 1},
                                                  {"group", 2, 1},
-                                                 {"reserved0", 3, 1},
+                                                 {"injected", 3, 1},
                                                  {"length", 4, 2},
                                                  {"sa", 6, 2},
                                                  {"cycles", 8, 8}}};
 
-  uint8_t port = 0, reason = 0, group = 0;
+  uint8_t port = 0, reason = 0, group = 0, injected = 0;
   uint16_t length = 0, sa = 0;
   uint64_t cycles = 0;
 

@@ -134,8 +134,12 @@ TEST(PcieHost, RefusesACompletionThatNobodyAskedFor) {
 struct Echo {
   std::deque<uint32_t> words;
   uint32_t bytes = 0;
+  bool encrypt = false;
   uint32_t answer(const RegisterRequest& request) {
-    if (request.write && request.address == 0x80D0) bytes = request.data;
+    if (request.write && request.address == 0x80D0) {
+      bytes = request.data & 0x3FFF;
+      encrypt = request.data >> 16 & 1;
+    }
     if (request.write && request.address == 0x80D4) words.push_back(request.data);
     if (request.write) return 0;
     if (request.address == 0x80DC) return 1u << 16;
@@ -155,6 +159,7 @@ TEST(CardMailbox, CarriesFramesBothWays) {
   frame.data = numbered(3);
   frame.bytes = 61;
   frame.last = true;
+  frame.encrypt = true;
   ASSERT_TRUE(mailbox.takes());
   mailbox.inject(frame);
   EXPECT_FALSE(mailbox.takes());
@@ -165,6 +170,7 @@ TEST(CardMailbox, CarriesFramesBothWays) {
   }
   ASSERT_TRUE(back);
   EXPECT_TRUE(mailbox.takes());
+  EXPECT_TRUE(registers.encrypt);
   EXPECT_EQ(back->bytes, 61);
   EXPECT_TRUE(back->last);
   EXPECT_EQ(std::memcmp(back->data.unit.data(), frame.data.unit.data(), 61), 0);

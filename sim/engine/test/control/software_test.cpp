@@ -268,7 +268,7 @@ TEST_F(LiveSoftwareTest, OneClientATimeAndTheNextGetsWhatWaits) {
 
 TEST_F(LiveSoftwareTest, MessagesThatMakeNoSenseAreCounted) {
   const Client client(at("box0.frames"), SOCK_SEQPACKET);
-  client.inject(2, 64, 0);
+  client.inject(3, 64, 0);
   client.inject(0, 0, 0);
   client.inject(0, 1, 0);  // for the chip to judge
   software->frames().serve();

@@ -54,7 +54,7 @@ TEST(Punt, HeaderIsThatOfTheRegisterDescription) {
 }
 
 TEST(Punt, HeaderIsReadInNetworkByteOrder) {
-  std::vector<uint8_t> punted{1, 5, 1, 0, 1, 4, 9, 8, 1, 2, 3, 4, 5, 6, 7, 8};
+  std::vector<uint8_t> punted{1, 5, 1, 1, 1, 4, 9, 8, 1, 2, 3, 4, 5, 6, 7, 8};
   punted.resize(16 + 260);
   const PuntHeader header = PuntHeader::read(punted);
   EXPECT_EQ(header.port, 1);
@@ -62,6 +62,7 @@ TEST(Punt, HeaderIsReadInNetworkByteOrder) {
   EXPECT_EQ(header.group, 1);
   EXPECT_EQ(header.length, 260);
   EXPECT_EQ(header.sa, 0x0908);
+  EXPECT_EQ(header.injected, 1);
   EXPECT_EQ(header.cycles, 0x0102030405060708u);
   punted.pop_back();
   EXPECT_THROW(PuntHeader::read(punted), ChipFault);
