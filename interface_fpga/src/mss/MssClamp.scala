@@ -65,8 +65,8 @@ object MssClamp {
   private val checksumAt: Int = 16 // of a TCP header
 
   /**
-   * Connects two streams of IP packets with the same metadata and puts the new values in on the way.
-   * They stand in the first two beats. No latency.
+   * Connects two streams of IP packets with the same metadata and puts the new values in on the
+   * way. They stand in the first two beats. No latency.
    */
   def rewrite[M <: Data](
       to: DecoupledIO[PacketBeat[M]],

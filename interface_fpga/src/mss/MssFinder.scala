@@ -29,9 +29,9 @@ object MssOption {
 
 /**
  * Finds the maximum segment size in a packet that opens a TCP connection (SYN without RST), in
- * whatever order its options are. The packet is whole, and TCP stands directly behind an IPv4 header
- * without options or the fixed IPv6 header. An end of the options, or an impossible length, ends the
- * search, as it does for a receiver (RFC 9293 3.1).
+ * whatever order its options are. The packet is whole, and TCP stands directly behind an IPv4
+ * header without options or the fixed IPv6 header. An end of the options, or an impossible length,
+ * ends the search, as it does for a receiver (RFC 9293 3.1).
  *
  * A pipeline without stalls: `out` says [[MssFinder.latency]] cycles after `in` whether there is
  * one. Its clock stops while no packet is inside that may have one.

@@ -66,7 +66,7 @@ object OptionWalk {
   }
 
   /**
-   * Takes a step's bytes, of which `first` is the first one of the options. Six LUT levels.
+   * Takes the bytes of a step; `first` is the place of the first one in the options. Four LUT levels.
    *
    * @param meanings those of its bytes
    * @param bytes    its bytes and three more
