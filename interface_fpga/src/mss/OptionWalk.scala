@@ -66,7 +66,8 @@ object OptionWalk {
   }
 
   /**
-   * Takes the bytes of a step; `first` is the place of the first one in the options. Four LUT levels.
+   * Takes the bytes of a step; `first` is the place of the first one in the options. Four LUT
+   * levels.
    *
    * @param meanings those of its bytes
    * @param bytes    its bytes and three more
