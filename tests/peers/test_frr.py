@@ -38,9 +38,10 @@ OSPF_BY_TUNNEL = """interface sp-vpn
  ip ospf dead-interval 120
  ip ospf network point-to-point
  ip ospf area 0
+interface lo
+ ip ospf area 0
 router ospf
  ospf router-id {own}
- network {network} area 0
 """
 BGP = """router bgp {own_as}
  bgp router-id {own}
@@ -131,9 +132,7 @@ def test_two_boxes_speak_ospf_through_their_tunnel(tmp_path: Path) -> None:
             box.space.run("ip", "addr", "add", f"{ENDS[own]}/32", "dev", "sp-vpn")
             box.space.run("ip", "addr", "add", f"10.{20 + own}.0.1/32", "dev", "lo")
         speakers = [
-            running.enter_context(
-                router(box.space, ospfd=OSPF_BY_TUNNEL.format(own=ENDS[own], network=f"10.{20 + own}.0.1/32"))
-            )
+            running.enter_context(router(box.space, ospfd=OSPF_BY_TUNNEL.format(own=ENDS[own])))
             for own, box in enumerate(boxes)
         ]
         for own, speaker in enumerate(speakers):

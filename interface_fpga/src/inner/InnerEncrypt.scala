@@ -60,10 +60,9 @@ class InnerEncryptEvents extends Bundle {
  * their SPD entry, and padded if they are too short for it ([[TfcPadder]]); punted frames as they
  * came, behind a header, to `punt`; the rest nowhere. Frames of the management CPU, from `inject`,
  * are judged like those from the port, at a limited rate ([[Injector]]): so what the box itself
- * sends is protected by its policies. A bump in the wire sends nothing there.
- * [[DummySource]] puts packets of its own
- * between them. [[EncryptUsage]] counts those for the link beside their way, whole, and stops what
- * its SA may not send any more.
+ * sends is protected by its policies. A bump in the wire sends nothing there. [[DummySource]] puts
+ * packets of its own between them. [[EncryptUsage]] counts those for the link beside their way,
+ * whole, and stops what its SA may not send any more.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link
  * fills the receive queues, whose overflows are events.
  *
