@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from scapy.layers.inet import ICMP, IP
 
+from sallyport.simulator import simulation
 from tests.support.reference import esp_payload
 from tests.support.senders import PING
 from tests.support.two_boxes import MIRRORED, OWN, TUNNEL, black, two_boxes
@@ -34,10 +36,13 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
 """
 
 
-def test_box_to_box_through_their_tunnel(tmp_path: Path) -> None:
-    """Pings and datagrams, with a TTL of 1, too; scapy decrypts each of them on the black cable."""
+@pytest.mark.parametrize("chips", ["core", "shell"])
+def test_box_to_box_through_their_tunnel(tmp_path: Path, chips: str) -> None:
+    """Pings and datagrams, with a TTL of 1, too; scapy decrypts each of them on the black cable.
+    With shells around the chips Linux's packets go by the mailboxes of cards."""
+    simulation(None, chips, "standard")
     record = tmp_path / "black.pcapng"
-    with two_boxes(tmp_path, record=record) as (a, b):
+    with two_boxes(tmp_path, record=record, chips=chips) as (a, b):
         assert a.space.python(PING, OWN[1], PINGS) == f"{PINGS}\n"
         assert b.space.python(PING, OWN[0], PINGS) == f"{PINGS}\n"
         with b.space.serving("python3", "-c", ECHO, OWN[1]) as server:

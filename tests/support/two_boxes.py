@@ -49,7 +49,7 @@ def batch(number: int, more: str) -> str:
 
 @contextmanager
 def two_boxes(
-    folder: Path, more: Callable[[int], str] = lambda _: "", record: Path | None = None
+    folder: Path, more: Callable[[int], str] = lambda _: "", record: Path | None = None, chips: str = "core"
 ) -> Iterator[list[LiveBox]]:
     """Both boxes, each with `more` lines, and with no station at their red cables. The run's
     counters balance at its end."""
@@ -59,7 +59,7 @@ def two_boxes(
         path = folder / f"box{number}.xfrm"
         path.write_text(batch(number, more(number)))
         words += ["--xfrm", path, "--red-tap", RED_TAPS[number]]
-    words += ["--socket-dir", folder, *(["--record", record] if record else [])]
+    words += ["--socket-dir", folder, "--chips", chips, *(["--record", record] if record else [])]
     with hosts("a", "b") as spaces, live(*words) as run:
         boxes = []
         try:
