@@ -4,6 +4,7 @@ package sallyport.iface
 import sallyport.common.elaborate.Emit
 import sallyport.iface.reassembly.{Reassembler, ReassemblyConfig}
 import sallyport.iface.receive.FragmentDetour
+import sallyport.iface.tracking.TrackerConfig
 
 import java.nio.file.Paths
 
@@ -18,6 +19,6 @@ object ElaborateReassembler {
     val config = ReassemblyConfig.full.copy(cells = 64)
     val folder = Paths.get(args.head)
     Emit(new Reassembler(config), folder.resolve("Reassembler"))
-    Emit(new FragmentDetour(config), folder.resolve("FragmentDetour"))
+    Emit(new FragmentDetour(config, TrackerConfig.full, ends = true), folder.resolve("FragmentDetour"))
   }
 }

@@ -138,17 +138,16 @@ def test_what_policies_let_pass_is_as_it_came(tmp_path: Path, way: str) -> None:
 
 @both_ways
 @pytest.mark.parametrize("policies", [ALL_CLEAR, ""], ids=["allowed", "no policies"])
-def test_fragments_of_one_link_meet_the_policies_as_one_packet(tmp_path: Path, way: str, policies: str) -> None:
+def test_fragments_of_one_link_meet_the_policies(tmp_path: Path, way: str, policies: str) -> None:
     """Of link-local hosts, to one of them and to many, in a VLAN too, in any order (RFC 4301 7)."""
     upper = UDP(sport=7, dport=9) / Raw(bytes(range(250)) * 8)
     heads = [IPv6(src="fe80::11", dst=dst, hlim=1) for dst in ("fe80::22", "ff02::16", "ff05::1:3")]
     tags = list(TAGS.values())
-    wholes = [tags[n](TO_BLACK) / IPv6(bytes(head / upper)) for n, head in enumerate(heads)]
     cuts = [fragment6(head / IPv6ExtHdrFragment(id=n) / upper, 1280) for n, head in enumerate(heads)]
     frames = [tags[n](TO_BLACK) / piece for n, cut in enumerate(cuts) for piece in reversed(cut)]
     out, named = through(BRIDGE + policies, way, frames, tmp_path)
-    assert out == ([bytes(whole) for whole in wholes] if policies else [])
-    assert named == ({} if policies else {f"{'inner' if way == 'encrypt' else 'outer'}.drop_policy": len(wholes)})
+    assert sorted(out) == (sorted(map(bytes, frames)) if policies else [])
+    assert named == ({} if policies else {f"{'inner' if way == 'encrypt' else 'outer'}.drop_policy": len(frames)})
 
 
 def test_a_bridge_does_not_cut(tmp_path: Path) -> None:

@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fragments to both ports of one box: what scapy cut goes on whole, judged by scapy; an overlap
-costs its datagram alone."""
+"""Fragments that a box puts together: ESP to its black port, and what transport mode protects (RFC
+4303 3.3.4). What scapy cut goes on whole, judged by scapy; an overlap costs its datagram alone."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from scapy.layers.inet import IP, TCP, UDP, defrag, fragment
+from scapy.layers.inet import IP, TCP, UDP, fragment
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6
-from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
 from sallyport.errors import InputError
 from sallyport.simulator import Simulator
-from tests.support import captures
-from tests.support.boxes import TAKE_ALL, run
-from tests.support.frames import read_frames
-from tests.support.reference import FAR_V6, NEAR_V6, Tunnel, classify_red, esp_payload, forwarded
+from tests.support.boxes import TAKE_ALL, Seen, next_hops, run
+from tests.support.hosts import FAR_V6 as HOST_FAR_V6
+from tests.support.hosts import NEAR_V6 as HOST_NEAR_V6
+from tests.support.hosts import TAGS, TO_BLACK, Pair, opened
+from tests.support.reference import FAR_V6, NEAR_V6, Tunnel, forwarded
 from tests.support.registers import Registers
 
 TUNNEL, V6_TUNNEL = Tunnel(), Tunnel(near=NEAR_V6, far=FAR_V6)
+HOSTS = {False: Pair(), True: Pair(near=HOST_NEAR_V6, far=HOST_FAR_V6)}
 ETHERNET = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
 
 
@@ -36,39 +38,34 @@ def v6_cut(number: int, size: int) -> tuple[Packet, list[Packet]]:
     return IPv6(bytes(head / upper)), fragment6(head / IPv6ExtHdrFragment(id=number) / upper, 1280)
 
 
-# Where both ports of a box send to.
-NEIGHBOURS = TAKE_ALL + "".join(
-    f"neigh add {ip} lladdr 02:00:00:00:00:{n:02x} dev {dev}\n"
-    for n, (ip, dev) in enumerate([("192.0.2.2", "black"), ("198.18.0.1", "red")], start=1)
-)
+def protected(frames: list[Packet], folder: Path, v6: bool = False) -> tuple[list[bytes], Seen]:
+    """What the far host gets for frames to the red port of a bump in the wire, by scapy."""
+    pair = HOSTS[v6]
+    seen = run([pair.batch()], {"box0.red": [*frames]}, ["box0.black"], folder)
+    peer = pair.far_receiver()
+    return [opened(peer, frame) for frame in seen.out["box0.black"]], seen
 
 
-def together(outcome, packets: list[Packet], frames: list[Packet]) -> None:
-    """These packets and nothing else came out of the tunnel, and the inner chip counted the
-    fragments that it made them of."""
-    peer = TUNNEL.peer_receiver()
-    received = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
-    assert received == [forwarded(bytes(packet)) for packet in packets]
-    assert outcome.named() == {}
-    assert outcome.counters["inner"]["reasm_datagrams"] == len(packets)
-    assert outcome.counters["inner"]["reasm_merged"] == len(frames) - len(packets)
-
-
-def test_fragments_are_protected_as_one_packet(make_box) -> None:
+def test_transport_mode_protects_fragments_as_one_packet(tmp_path: Path) -> None:
     """In order, the last first, two datagrams in turn, in a VLAN."""
     packets = [v4_packet(number) for number in range(1, 6)]
     cuts = [fragment(packet, 576) for packet in packets]
-    frames = [ETHERNET / piece for piece in cuts[0] + cuts[1][::-1]]
-    frames += [ETHERNET / piece for pair in zip(cuts[2], cuts[3], strict=True) for piece in pair]
-    frames += [ETHERNET / Dot1Q(vlan=5) / piece for piece in cuts[4]]
-    together(make_box(TUNNEL.batch()).red(frames), packets, frames)
+    ethernets = [TO_BLACK] * 4 + [TAGS["VLAN"](TO_BLACK)]
+    frames = [TO_BLACK / piece for piece in cuts[0] + cuts[1][::-1]]
+    frames += [TO_BLACK / piece for pair in zip(cuts[2], cuts[3], strict=True) for piece in pair]
+    frames += [ethernets[4] / piece for piece in cuts[4]]
+    received, seen = protected(frames, tmp_path)
+    expected = [bytes(ethernet / packet) for ethernet, packet in zip(ethernets, packets, strict=True)]
+    assert sorted(received) == sorted(expected)
+    assert seen.named == [{}]
 
 
-def test_ipv6_fragments_are_protected_as_one_packet(make_box) -> None:
+def test_transport_mode_protects_ipv6_fragments_as_one_packet(tmp_path: Path) -> None:
     cuts = [v6_cut(number, 1500 * number) for number in range(1, 5)]
-    frames = [ETHERNET / piece for _, pieces in cuts for piece in reversed(pieces)]
-    outcome = make_box(TUNNEL.batch("::/0", "::/0", "::/0")).red(frames)
-    together(outcome, [packet for packet, _ in cuts], frames)
+    frames = [TO_BLACK / piece for _, pieces in cuts for piece in reversed(pieces)]
+    received, seen = protected(frames, tmp_path, v6=True)
+    assert received == [bytes(TO_BLACK / packet) for packet, _ in cuts]
+    assert seen.named == [{}]
 
 
 @pytest.mark.parametrize("tunnel", [TUNNEL, V6_TUNNEL], ids=["IPv4", "IPv6"])
@@ -93,20 +90,18 @@ def test_fragments_of_esp_are_decrypted(make_box, tunnel: Tunnel) -> None:
     assert outcome.counters["outer"]["reasm_datagrams"] == 2
 
 
-def test_an_overlap_is_dropped_by_name(make_box) -> None:
+def test_an_overlap_is_dropped_by_name(tmp_path: Path) -> None:
     """With all fragments of its datagram; an exact duplicate is dropped alone."""
     good, bad = v4_packet(1), v4_packet(2)
     pieces = fragment(bad, 576)
     again = pieces[1].copy()
-    again.frag -= 1
+    again.frag += 1
     del again.chksum
     first, *rest = fragment(v4_packet(3), 800)
-    frames = [ETHERNET / piece for piece in [*fragment(good, 576), *pieces[1:], again, first, first, *rest]]
-    outcome = make_box(TUNNEL.batch()).red(frames)
-    peer = TUNNEL.peer_receiver()
-    received = [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out]
-    assert received == [forwarded(bytes(packet)) for packet in (good, v4_packet(3))]
-    assert outcome.named() == {"inner.drop_reasm_overlap": len(pieces), "inner.drop_reasm_duplicate": 1}
+    frames = [TO_BLACK / piece for piece in [*fragment(good, 576), *pieces[:-1], again, first, first, *rest]]
+    received, seen = protected(frames, tmp_path)
+    assert received == [bytes(TO_BLACK / packet) for packet in (good, v4_packet(3))]
+    assert seen.named == [{"inner.drop_reasm_overlap": len(pieces), "inner.drop_reasm_duplicate": 1}]
 
 
 # Linux's ip_frag_ecn_table (RFC 3168 5.3): ECN fields of three fragments, and that of the datagram,
@@ -142,24 +137,22 @@ def marked(packet: Packet, ecn: int) -> Packet:
 
 
 @pytest.mark.parametrize("v6", [False, True], ids=["IPv4", "IPv6"])
-def test_ecn_of_fragments_is_combined(make_box, v6: bool) -> None:
+def test_ecn_of_fragments_is_combined(tmp_path: Path, v6: bool) -> None:
     """Congestion that any fragment met reaches the host; what no sender makes is dropped by name
     (RFC 3168 5.3)."""
     frames, expected, dropped = [], [], 0
     for number, (marks, result) in enumerate(MARKS, start=1):
         packet, pieces = v6_cut(number, 3000) if v6 else (p := v4_packet(number), fragment(p, 744))
         assert len(pieces) == len(marks)
-        cut = [ETHERNET / marked(piece, ecn) for piece, ecn in zip(pieces, marks, strict=True)]
+        cut = [TO_BLACK / marked(piece, ecn) for piece, ecn in zip(pieces, marks, strict=True)]
         frames += cut if result is None or number % 2 else cut[::-1]
         if result is None:
             dropped += len(pieces)
         else:
-            expected.append(forwarded(bytes(marked(packet, result))))
-    outcome = make_box(TUNNEL.batch("::/0", "::/0", "::/0") if v6 else TUNNEL.batch()).red(frames)
-    peer = TUNNEL.peer_receiver()
-    outers = [esp_payload(frame) for frame in outcome.out]
-    assert [bytes(peer.decrypt(outer)) for outer in outers] == expected
-    assert outcome.named() == {"inner.drop_reasm_ecn": dropped}
+            expected.append(bytes(TO_BLACK / marked(packet, result)))
+    received, seen = protected(frames, tmp_path, v6)
+    assert sorted(received) == sorted(expected)
+    assert seen.named == [{"inner.drop_reasm_ecn": dropped}]
 
 
 def test_congestion_of_esp_fragments_reaches_the_host(make_box) -> None:
@@ -174,7 +167,7 @@ def test_congestion_of_esp_fragments_reaches_the_host(make_box) -> None:
 
 
 @pytest.mark.parametrize("size", [8, 16, 24])
-def test_a_first_fragment_without_its_headers_is_dropped_by_name(make_box, size: int) -> None:
+def test_a_first_fragment_without_its_headers_is_dropped_by_name(tmp_path: Path, size: int) -> None:
     """RFC 8200 4.5, RFC 7112: 20 bytes of TCP; what lacks some is dropped alone, with one that has
     them the datagram is whole."""
     packet, pieces = v6_cut(1, 2000)
@@ -183,15 +176,14 @@ def test_a_first_fragment_without_its_headers_is_dropped_by_name(make_box, size:
 
     def part(start: int, end: int) -> Packet:
         fields = {"nh": 6, "id": number, "m": int(end < len(upper)), "offset": start // 8}
-        return ETHERNET / IPv6(src=head.src, dst=head.dst) / IPv6ExtHdrFragment(**fields) / Raw(upper[start:end])
+        return TO_BLACK / IPv6(src=head.src, dst=head.dst) / IPv6ExtHdrFragment(**fields) / Raw(upper[start:end])
 
     frames = [part(0, size), part(24, 1000), part(1000, len(upper))]
     if size < 24:
         frames.append(part(0, 24))
-    outcome = make_box(TUNNEL.batch("::/0", "::/0", "::/0")).red(frames)
-    peer = TUNNEL.peer_receiver()
-    assert [bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out] == [forwarded(bytes(packet))]
-    assert outcome.named() == ({"inner.drop_reasm_headers": 1} if size < 24 else {})
+    received, seen = protected(frames, tmp_path, v6=True)
+    assert received == [bytes(TO_BLACK / packet)]
+    assert seen.named == [{"inner.drop_reasm_headers": 1} if size < 24 else {}]
 
 
 def test_who_sends_bad_fragments_to_the_box_can_be_told(make_box) -> None:
@@ -217,37 +209,9 @@ def test_who_sends_bad_fragments_to_the_box_can_be_told(make_box) -> None:
     assert [frame[14:] for frame in outcome.out] == [forwarded(bytes(inner))]
     assert outcome.named() == {
         "outer.punt_reasm": 6,
-        "outer.drop_reasm_length": 2,
-        "outer.drop_reasm_oversize": 1,
+        "outer.drop_reasm_length": 3,
         "outer.drop_reasm_headers": 1,
     }
-
-
-def test_fragments_are_discarded_by_the_rules_of_their_packet(tmp_path: Path) -> None:
-    """Ports decide although later fragments have none: of each port some datagrams are blocked,
-    others go on (RFC 4301 7.4)."""
-
-    def cut(src: str, dst: str, port: int, number: int) -> tuple[Packet, list[Packet]]:
-        packet = IP(bytes(IP(src=src, dst=dst, id=number) / UDP(sport=7, dport=port) / Raw(bytes([number]) * 1500)))
-        return packet, [ETHERNET / piece for piece in reversed(fragment(packet, 600))]
-
-    batch = NEIGHBOURS + TUNNEL.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16")
-    batch += "xfrm policy add dst 198.19.0.0/16 proto udp dport 53 dir out action block\n"
-    for port, action in ((53, "block"), (80, "allow")):
-        batch += f"xfrm policy add src 203.0.113.0/24 proto udp dport {port} dir fwd action {action}\n"
-    batch = batch.replace("dir out tmpl", "dir out priority 9 tmpl")
-    red = [cut("198.18.0.1", "198.19.0.1", port, number) for number, port in enumerate((53, 80, 53, 54), start=1)]
-    black = [cut("203.0.113.1", "198.18.0.1", port, number) for number, port in enumerate((80, 53, 443), start=1)]
-    frames: dict[str, list[bytes | Packet]] = {
-        port: [frame for _, pieces in cuts for frame in pieces]
-        for port, cuts in {"box0.red": red, "box0.black": black}.items()
-    }
-    seen = run([batch], frames, ["box0.red", "box0.black"], tmp_path)
-    peer = TUNNEL.peer_receiver()
-    protected = [bytes(peer.decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
-    assert protected == [forwarded(bytes(packet)) for packet, _ in (red[1], red[3])]
-    assert [frame[14:] for frame in seen.out["box0.red"]] == [forwarded(bytes(black[0][0]))]
-    assert seen.named == [{"inner.drop_policy": 2, "outer.drop_policy": 2}]
 
 
 def test_limits_are_what_was_set(tmp_path: Path) -> None:
@@ -263,33 +227,17 @@ def test_limits_are_what_was_set(tmp_path: Path) -> None:
                 assert abs(ticks * 2**20 / 300e6 - 0.25) < 2**20 / 300e6
         with pytest.raises(InputError, match="timeout must be 1 to 114 seconds"):
             sim.sallyctl(0, "reassembly", "set", "timeout", "115")
+        next_hops(sim)
         sim.sallyctl(0, "reassembly", "set", "timeout", "50ms", "per-source", waits)
         assert sim.sallyctl(0, "reassembly", "show") == f"timeout 50ms per-source {waits}\n"
 
-    def first(src: str, number: int) -> Packet:
-        return ETHERNET / fragment(IP(src=src, dst="198.19.0.1", id=number) / UDP() / Raw(bytes(1000)), 600)[0]
+    def first(peer: str, number: int) -> Packet:
+        esp = IP(src=peer, dst=TUNNEL.near, id=number, proto=50) / Raw(bytes(1000))
+        return ETHERNET / fragment(IP(bytes(esp)), 600)[0]
 
-    whole = IP(bytes(IP(src="198.18.0.9", dst="198.19.0.1", id=9) / UDP(sport=7, dport=9) / Raw(bytes(1000))))
-    red = [first("198.18.0.1", number) for number in range(waits + 2)] + [ETHERNET / p for p in fragment(whole, 600)]
-    black = [first("192.0.2.77", number) for number in range(waits + 1)]
-    frames: dict[str, list[bytes | Packet]] = {"box0.red": [*red], "box0.black": [*black]}
-    seen = run([NEIGHBOURS + TUNNEL.batch()], frames, ["box0.black"], tmp_path, before=limit, quiet=32768)
-    received = [bytes(TUNNEL.peer_receiver().decrypt(esp_payload(frame))) for frame in seen.out["box0.black"]]
-    assert received == [forwarded(bytes(whole))]
-    source, timeout = "drop_reasm_source", "drop_reasm_timeout"
-    assert seen.named == [
-        {f"inner.{source}": 2, f"inner.{timeout}": waits, f"outer.{source}": 1, f"outer.{timeout}": waits}
-    ]
-
-
-def test_what_is_legal_in_a_capture_is_put_together(make_box, tmp_path: Path) -> None:
-    """What scapy's reassembly makes of the capture, and nothing else, is protected."""
-    path = captures.fragments(tmp_path / "fragments.pcap")
-    alone, joined, _ = defrag([Ether(frame) for frame in read_frames(path)])
-    whole = [bytes(frame) for frame in [*alone, *joined]]
-    expected = [forwarded(frame[14:]) for frame in whole if classify_red(frame.ljust(60, b"\0")) == "protect"]
-    assert expected and joined
-    outcome = make_box(TUNNEL.batch()).red(path)
-    peer = TUNNEL.peer_receiver()
-    assert sorted(bytes(peer.decrypt(esp_payload(frame))) for frame in outcome.out) == sorted(expected)
-    assert outcome.counters["inner"]["reasm_datagrams"] == len(joined)
+    inner = IP(bytes(IP(src="198.19.0.1", dst="198.18.0.9", id=9) / UDP(sport=7, dport=9) / Raw(bytes(1000))))
+    whole = [ETHERNET / piece for piece in fragment(TUNNEL.peer_sender().encrypt(inner), 600)]
+    black = [first("192.0.2.77", number) for number in range(waits + 2)] + whole
+    seen = run([TAKE_ALL + TUNNEL.batch()], {"box0.black": [*black]}, ["box0.red"], tmp_path, before=limit, quiet=32768)
+    assert [frame[14:] for frame in seen.out["box0.red"]] == [forwarded(bytes(inner))]
+    assert seen.named == [{"outer.drop_reasm_source": 2, "outer.drop_reasm_timeout": waits}]

@@ -157,7 +157,9 @@ def test_a_flood_starves_no_peer(tmp_path: Path, name: str, tunnel: Tunnel) -> N
     assert out == [packet for packet in expected if packet in out]
     assert len(out) >= GOOD - 1
     assert sum(drops.values()) == len(packets) - 2 * len(out)
-    assert drops.keys() <= {"drop_reasm_full", "drop_reasm_timeout", "drop_reasm_overlap"}
+    # Of others' datagrams no fragment gets in.
+    strays = {"drop_unknown_spi"} if name in ("one IPv6 prefix", "other destinations") else set()
+    assert drops.keys() <= {"drop_reasm_full", "drop_reasm_timeout", "drop_reasm_overlap"} | strays
 
 
 @pytest.mark.parametrize("tunnel", [TUNNEL, V6_TUNNEL], ids=["IPv4", "IPv6"])

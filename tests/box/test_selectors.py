@@ -156,7 +156,7 @@ CUT_SHORT = [(6, b"abc"), (17, b""), (17, b"x"), (132, b"abc"), (1, b"")]
 
 def test_policies_of_opaque_ports_encrypt_what_has_none(make_box) -> None:
     """OPAQUE (RFC 4301 4.4.1.1) is of no packet with ports, no port is of OPAQUE, and ANY is of
-    both; fragments are whole before."""
+    both; a later fragment has the ports of the first."""
     opaque, ported = Tunnel(), Tunnel(spi_out=0x3003, spi_in=0x4004)
     batch = opaque.batch("198.18.0.0/16", "198.19.0.0/16 sport opaque dport opaque", "198.19.0.0/16")
     batch += ported.lines("198.18.0.0/16", "198.19.0.0/16 proto udp dport 0-65534", "198.20.0.0/16")
@@ -175,7 +175,10 @@ def test_policies_of_opaque_ports_encrypt_what_has_none(make_box) -> None:
     whole = IP(**RED, id=5) / UDP(sport=9, dport=53) / Raw(bytes(1200))
     frames = [ETHERNET / packet for packet, _ in cases] + [ETHERNET / piece for piece in reversed(fragment(whole, 600))]
     outcome = make_box(batch).red(frames)
-    sent = [(packet, tunnel) for packet, tunnel in cases if isinstance(tunnel, Tunnel)] + [(whole, ported)]
+    sent = [(packet, tunnel) for packet, tunnel in cases if isinstance(tunnel, Tunnel)]
+    # The first fragment came last, and others waited for it.
+    first, *later = fragment(whole, 600)
+    sent += [(piece, ported) for piece in (first, *reversed(later))]
     for frame, (packet, tunnel) in zip(outcome.out, sent, strict=True):
         assert bytes(tunnel.peer_receiver().decrypt(esp_payload(frame))) == forwarded(bytes(packet))
     counters = [counter for _, counter in cases if isinstance(counter, str)]
@@ -183,12 +186,13 @@ def test_policies_of_opaque_ports_encrypt_what_has_none(make_box) -> None:
 
 
 def test_selectors_of_opaque_ports_pass_what_has_none(make_box) -> None:
-    """An SA of OPAQUE ports carries later fragments, and headers cut short, and nothing
-    with ports."""
+    """An SA of OPAQUE ports carries later fragments whose first one goes by another SA (RFC 4301
+    7.2), and headers cut short, and nothing with ports."""
     tunnel = Tunnel()
     box = make_box(tunnel.batch("198.18.0.0/16", "198.19.0.0/16", "198.19.0.0/16 proto udp sport opaque"))
     pieces = fragment(IP(**BLACK, id=7) / UDP(sport=7, dport=9) / Raw(bytes(2000)), 800)
-    cases: list[tuple[Packet, bool]] = [(piece, piece.frag > 0) for piece in pieces]
+    known = fragment(IP(**BLACK, id=8) / UDP(sport=7, dport=9) / Raw(bytes(2000)), 800)
+    cases: list[tuple[Packet, bool]] = [(piece, True) for piece in pieces[1:]] + [(piece, False) for piece in known]
     cases += [(IP(**BLACK, proto=17) / Raw(start), True) for start in (b"", b"abc")]
     cases += [(IP(**BLACK) / UDP(sport=port, dport=port), False) for port in (0, 9, 65535)]
     cases += [(IP(**BLACK, proto=6) / Raw(b"abc"), False), (IP(**BLACK, proto=47) / Raw(bytes(20)), False)]

@@ -18,9 +18,11 @@ from .outcome import Clear, Outcome, behind, ends
 from .policy import decide
 from .reading import ICMP_OF, Reading
 from .reassembly import Reassembly
+from .red_judge import followed
 from .sa import NATT_PORT
 from .transport import crossed, has_room
 from .transport_decryption import HostInbound, seen
+from .upper import Upper
 
 SHORTEST_ESP = 36  # docs/explanation/decrypt-path.md
 IKE_PORT = 500
@@ -49,28 +51,31 @@ class BlackJudge:
     def __call__(self, frame: Frame) -> Outcome:
         return behind(self.reassembly.take(frame), "outer", self._whole)
 
-    def _whole(self, frame: Frame) -> Outcome:
+    def _whole(self, frame: Frame, upper: Upper | None) -> Outcome:
         bump = self.configuration.bump
-        counter, packet = frame_judge.judge(frame, self.port)
+        counter, packet = followed(frame, self.port, upper)
         if counter == frame_judge.CROSSES:
             return crosses(frame.data)
         if counter:
             return ends(f"outer.{counter}")
         ours = str(packet.dst) == self.configuration.paths.local.get(packet.version)
-        in_udp = _udp_content(packet)
+        in_udp = "" if packet.fragment else _udp_content(packet)
         if ours and in_udp == "malformed":
             return ends("outer.drop_udp_malformed")
         if ours and in_udp == "keepalive":
             return ends("outer.drop_natt_keepalive")
         esp = packet.payload if packet.protocol == 50 else packet.payload[8:] if in_udp == "esp" else b""
+        esp = upper.spi if upper and packet.fragment else esp
         sa = self.sas.get(self._key(int.from_bytes(esp[:4].ljust(4, b"\0"), "big"), packet.dst))
         if (packet.protocol == 50 or in_udp == "esp") and (ours or (sa and str(packet.dst) == sa.sa.dst)):
+            if packet.fragment:
+                return behind(self.reassembly.again(frame), "outer", self._whole)
             return self._esp(frame, packet, esp, sa, encapsulated=in_udp == "esp")
         if ours and (in_udp == "ike" or (packet.protocol == 17 and packet.upper and packet.numbers[1] == IKE_PORT)):
             return ends(f"outer.{self._ike(packet, packet.payload[12 if in_udp == 'ike' else 8 :])}")
         if ours and not bump and packet.protocol == ICMP_OF[packet.version]:
             return ends("outer.punt_icmp")
-        return self._clear(frame, packet)
+        return self._clear(frame, packet, upper)
 
     def _ike(self, packet: Reading, message: bytes) -> str:
         """From a peer; with a responder's SPI, or a notification first, as a cookie is (RFC 7296
@@ -95,7 +100,7 @@ class BlackJudge:
             return ends("outer.drop_transport_header")
         return inbound.receive(esp, outer, head)
 
-    def _clear(self, frame: Frame, packet: Reading) -> Outcome:
+    def _clear(self, frame: Frame, packet: Reading, upper: Upper | None) -> Outcome:
         policy = decide(self.policies, packet)
         if policy is None or policy.action not in ("allow", "punt"):
             return ends("outer.drop_unknown_spi" if packet.protocol == 50 else "outer.drop_policy")
@@ -105,7 +110,7 @@ class BlackJudge:
         _, start = frame_judge.ether_type(frame)
         if self.configuration.bump:
             # The inner chip asks the same policies, and may read less.
-            again = decide(self.policies, seen(packet, start))
+            again = decide(self.policies, seen(packet, upper.at if upper else start + packet.header))
             if again is None or again.action != "allow":
                 return ends("inner.drop_in_clear_denied", before)
             return crosses(crossed(frame, packet))

@@ -8,12 +8,13 @@ from . import frame_judge
 from .ethernet import Frame
 from .icmp_errors import outgoing
 from .mtu import LONGEST_ESP, esp_pieces, inner_mtu
-from .outcome import Clear, Lost, Outcome, Transported, ends
+from .outcome import Clear, Lost, Outcome, Transported, behind, ends
 from .policy import Hosts
 from .reading import Reading
-from .red_judge import IPV4_HEADER, RedJudge, packet_bytes
+from .red_judge import IPV4_HEADER, RedJudge, followed, packet_bytes
 from .sa import Sa
 from .transport import MOST_BYTES, crossed, has_room
+from .upper import Upper
 
 UNTAGGED = 14
 LONGEST_FRAME = 9596  # without its FCS
@@ -23,8 +24,8 @@ class BumpRedJudge(RedJudge):
     """Frames keep their Ethernet header, tags and TTL; a bridge cuts nothing but what ESP has made
     too long."""
 
-    def _whole(self, frame: Frame) -> Outcome:
-        counter, packet = frame_judge.judge(frame, self.port)
+    def _whole(self, frame: Frame, upper: Upper | None) -> Outcome:
+        counter, packet = followed(frame, self.port, upper)
         if counter == frame_judge.CROSSES:
             return self._crosses(frame.data)
         if counter:
@@ -38,7 +39,11 @@ class BumpRedJudge(RedJudge):
             return ends("inner.drop_policy")
         sa = policy.action.between(decided)
         # Without one IKE has to be asked (RFC 4301 5.1 step 3b).
-        return self._between_hosts(sa, frame, packet) if sa else ends("inner.punt_policy")
+        if sa is None:
+            return ends("inner.punt_policy")
+        if packet.fragment:
+            return behind(self.reassembly.again(frame), "inner", self._whole)
+        return self._between_hosts(sa, frame, packet)
 
     def _crosses(self, data: bytes) -> Outcome:
         before = ("inner.tx_bypass", "crypto.black_tx_packets")

@@ -10,9 +10,11 @@ from scapy.layers.inet import IP
 
 from tests.support.mss import clamped
 
+from . import reassembly
 from .addresses import Port, martian, of_one_link
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
+from .ethernet import Frame
 from .forwarding import ecn_behind_tunnel, for_cpu, forwarded, framed, unexpected, with_ecn
 from .icmp_errors import returning
 from .mtu import LONGEST_PACKET, inner_mtu
@@ -20,7 +22,9 @@ from .numbers import HighHalf, Window
 from .outcome import Clear, Outcome, ends
 from .policy import decide
 from .reading import Reading, read
+from .reassembly import Piece
 from .sa import Sa
+from .upper import Upper
 
 NO_NEXT_HEADER = 59
 VERSION_OF = {4: 4, 41: 6}
@@ -57,6 +61,7 @@ class Inbound:
         if any(policy.mss and policy.carried_by(sa) for policy in self.policies):
             back = min(mtu for mtu in (self.paths.to_host("black", sa.src)[1], self.paths.mtu, LONGEST_PACKET) if mtu)
             self.segment_mtu = inner_mtu(sa, back)
+        self.firsts: dict[tuple[object, ...], Upper] = {}
 
     def receive(self, esp: bytes, outer: Reading, head: bytes) -> Outcome:
         """`head`: the frame's bytes in front of ESP; `outer` is read from them."""
@@ -87,27 +92,46 @@ class Inbound:
         return Outcome(all_counters, sent=(found,), fast=self.sa.suite.fast)
 
     def _inspect(self, data: bytes, next_header: int, number: int, outer: Reading, head: bytes) -> Result:
+        part = self._part(data, next_header)
         if not self.selectors:
             return "drop_no_selector"
         refused = self.window.check(number)
         if refused:
             return refused
-        return self._packet(data, next_header, outer, head)
+        return self._packet(data, next_header, outer, head, part)
 
-    def _packet(self, data: bytes, next_header: int, outer: Reading, _head: bytes) -> Result:
+    def _part(self, data: bytes, next_header: int) -> tuple[Piece, Upper] | None:
+        """A fragment, and what the first one of its datagram says, if that has come (RFC 4301 7.3);
+        the first of the first ones counts."""
+        packet = read(data, VERSION_OF.get(next_header, 0))
+        if packet.state != "whole" or not packet.fragment:
+            return None
+        piece = reassembly.read(Frame(bytes(12) + (b"\x86\xdd" if packet.version == 6 else b"\x08\0") + data))
+        if not packet.later:
+            self.firsts.setdefault(piece.key, Upper.of(packet, len(piece.payload)))
+        upper = self.firsts.get(piece.key)
+        return upper and (piece, upper)
+
+    def _packet(
+        self, data: bytes, next_header: int, outer: Reading, _head: bytes, part: tuple[Piece, Upper] | None
+    ) -> Result:
         """What becomes of a payload that the window let in."""
         if next_header not in VERSION_OF:
             return "drop_inner_not_ip"
         packet = read(data, VERSION_OF[next_header])
         if packet.state != "whole":
             return STATES[packet.state]
+        own = packet
+        packet = part[1].over(packet) if part and packet.later else packet
         if not self.allows(packet):
             return "drop_selector_mismatch"
         if martian(packet):
             return "drop_inner_martian"
         if self.red.owns(packet.src):
             return "drop_inner_own_source"
-        if over_tcp_flags(data):
+        if part and not own.later and not part[1].same(Upper.of(own, len(part[0].payload))):
+            return "drop_inner_frag_conflict"
+        if over_tcp_flags(data) or (part and own.later and part[0].start // 8 < part[1].units):
             return "drop_fragment_offset"
         ecn = ecn_behind_tunnel(packet.tos, outer.tos)
         if ecn is None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from .ethernet import Frame
 from .priority import is_control
-from .reassembly import STRAIGHT, Step
+from .reassembly import JOINED, STRAIGHT, Step
 from .sa import Sa
+from .upper import Upper
 
 # The order of frames that pass those on the straight way at their port.
 AHEAD = "ahead"
@@ -88,20 +89,20 @@ class Outcome:
     delivered: tuple[str, bytes] | None = None
 
 
-def behind(step: Step, chip: str, judge: Callable[[Frame], Outcome]) -> Outcome:
-    """What becomes of a frame that has been where fragments are put together."""
+def behind(step: Step, chip: str, judge: Callable[[Frame, Upper | None], Outcome]) -> Outcome:
+    """What becomes of a frame that has been where fragments are judged or put together."""
     counters = tuple(f"{chip}.{counter}" for counter in step.counters)
     if step.frame is None:
         return Outcome(counters)
-    outcome = ends(f"{chip}.{step.punt}") if step.punt else judge(step.frame)
+    outcome = ends(f"{chip}.{step.punt}") if step.punt else judge(step.frame, step.upper)
     if step.way == STRAIGHT:
         return replace(outcome, way=AHEAD) if is_control(step.frame) else outcome
     return replace(
         outcome,
         counters=(*counters, *outcome.counters),
         lapsed=(*counters, *outcome.lapsed) if outcome.lapsed else (),
-        way=step.way,
-        whole=step.frame.data,
+        way=outcome.way if outcome.way.startswith(JOINED) else step.way,
+        whole=outcome.whole or step.frame.data,
     )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of fragments at a port (docs/explanation/fragments.md; RFC 791 3.2, RFC 8200 4.5,
-RFC 7112, RFC 3168 5.3), by scapy's reading of them."""
+RFC 7112, RFC 3168 5.3, RFC 4301 7.3), by scapy's reading of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from .addresses import Port
 from .ethernet import IPV4, IPV6, Frame
 from .forwarding import CE, NOT_ECT, with_ecn
 from .ip_packets import FRAGMENT
-from .reading import EXTENSIONS
+from .reading import EXTENSIONS, Reading
+from .sa import NATT_PORT
+from .upper import Upper
 
 if TYPE_CHECKING:
     from .configuration import Configuration
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 LAYERS: dict[int, type[Packet]] = {4: IP, 6: TCP, 17: UDP, 41: IPv6, 50: ESP, 51: AH, 132: SCTP}
 UPPER = {protocol: len(layer()) for protocol, layer in LAYERS.items()} | {58: 4}
 LONGEST_PAYLOAD = 65535  # what the IPv6 header can say
-STRAIGHT, ROUND, JOINED = "straight", "round", "joined"
+ESP, IKE_PORT = 50, 500
+STRAIGHT, ROUND, JOINED, WAITED = "straight", "round", "joined", "waited"
 
 
 @dataclass(frozen=True)
@@ -61,44 +64,65 @@ class Piece:
 
 @dataclass
 class Datagram:
-    """`came`: numbers of the frames that were fragments of it."""
+    """`came`: numbers of the frames that were fragments of it. `waited`: one of them came before
+    the first, so that others may overtake it."""
 
     pieces: list[Piece] = field(default_factory=list)
     came: list[int] = field(default_factory=list)
+    waited: bool = False
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a frame leads to: counters without their chip, and a frame that goes on, in one of three
-    orders (`way`).
+    """What a frame leads to: counters without their chip, and a frame that goes on, in one of
+    several orders (`way`): each that waited for the first one of its datagram has one of its own.
 
-    `punt`: the counter under which that frame is punted, whatever else it is.
+    `punt`: the counter under which that frame is punted, whatever else it is. `upper`: that of its
+    datagram, of a fragment that goes on as one.
     """
 
     counters: tuple[str, ...] = ()
     frame: Frame | None = None
     way: str = STRAIGHT
     punt: str = ""
+    upper: Upper | None = None
 
 
 class Reassembly:
     """The datagrams of one port; frames come in order. `open`: those that are not whole.
 
-    `own`: the box's IPv6 address there, at which fragments end.
+    `own`: the box's IPv6 address there, if it tells who sends bad fragments to it. `ends`: those at
+    which datagrams end, by version; None where none does. `whole`: each datagram is put together.
     """
 
-    def __init__(self, port: Port, own: str | None = None) -> None:
+    def __init__(self, port: Port, own: str | None = None, ends: dict[int, str] | None = None, whole: bool = False):
         self.port = port
         self.own = own and IPv6Address(own)
+        self.ends = ends
+        self.whole = whole
         self.open: dict[tuple[object, ...], Datagram] = {}
         self.taken = 0
+        self.firsts: dict[tuple[object, ...], Upper] = {}
+        self.known: set[tuple[object, ...]] = set()
+        self.fragments: dict[int, tuple[object, ...]] = {}
 
     @classmethod
-    def at(cls, port: str, configuration: Configuration) -> Reassembly:
-        """Of "red" or "black": fragments to the box end at its address there, but no packet is for
-        a bridge."""
-        ends = port == "black" and not configuration.bump
-        return cls(Port.at(port, configuration), configuration.paths.local.get(6) if ends else None)
+    def at(cls, port: str, configuration: Configuration, whole: bool = False) -> Reassembly:
+        """Of "red" or "black": fragments to the box end at its address there, but a bridge sends
+        no messages."""
+        local = configuration.paths.local if port == "black" else None
+        told = local.get(6) if local and not configuration.bump else None
+        return cls(Port.at(port, configuration), told, local, whole)
+
+    def foresee(self, frames: list[Frame]) -> None:
+        """What first fragments will say; fragments that come before them wait."""
+        for frame in frames:
+            if frame_judge.of_mac(frame) or not goes_round(frame):
+                continue
+            counter, packet = frame_judge.judge(frame, self.port)
+            piece = read(frame) if counter == "punt_fragment" else None
+            if piece and not piece.start and not self._refused(piece, packet):
+                self.firsts.setdefault(piece.key, Upper.of(packet, len(piece.payload), piece.ip_at))
 
     def take(self, frame: Frame) -> Step:
         number, self.taken = self.taken, self.taken + 1
@@ -111,15 +135,62 @@ class Reassembly:
         if counter != "punt_fragment":
             return Step((), frame, ROUND)
         piece = read(frame)
-        headless = piece.key[0] == 6 and not piece.start and len(packet.payload) < UPPER.get(packet.protocol, 0)
-        if packet.dst == self.own and (headless or partial(piece) or piece.counted > LONGEST_PAYLOAD):
+        if self._told(piece, packet):
             return Step((), frame, ROUND, punt="punt_reasm")
-        if not piece.payload or partial(piece):
-            return Step(("drop_reasm_length",))
-        if headless:
-            return Step(("drop_reasm_headers",))
+        refused = self._refused(piece, packet)
+        if refused:
+            return Step((refused,))
+        self.fragments[number] = piece.key
+        if self.whole or (self._here(packet) and packet.protocol == ESP):
+            return self.join(piece, number)
+        return self._follow(frame, piece, packet, number)
+
+    def _told(self, piece: Piece, packet: Reading) -> bool:
+        bad = headless(piece, packet) or partial(piece) or piece.counted > LONGEST_PAYLOAD
+        return packet.dst == self.own and bad
+
+    def _refused(self, piece: Piece, packet: Reading) -> str:
+        if self._told(piece, packet):
+            return "punt_reasm"
+        if not piece.payload or partial(piece) or piece.end > LONGEST_PAYLOAD:
+            return "drop_reasm_length"
+        return "drop_reasm_headers" if headless(piece, packet) else ""
+
+    def _here(self, packet: Reading) -> bool:
+        """A datagram of the box's own, or one that a bridge may protect."""
+        if self.ends is None:
+            return False
+        return self.port.bump or self.ours(packet)
+
+    def ours(self, packet: Reading) -> bool:
+        return str(packet.dst) == (self.ends or {}).get(packet.version)
+
+    def _follow(self, frame: Frame, piece: Piece, packet: Reading, number: int) -> Step:
+        """A fragment that goes on as one, if its first one lets it."""
+        upper = self.firsts.get(piece.key)
+        assert upper, "a fragment would wait for ever"
+        way = ROUND
+        if not piece.start:
+            if piece.key in self.known and not upper.same(Upper.of(packet, len(piece.payload))):
+                return Step(("drop_frag_conflict",))
+            self.known.add(piece.key)
+        elif piece.start // 8 < upper.units:
+            return Step(("drop_frag_overlap",))
+        elif piece.key not in self.known:
+            way = f"{WAITED} {number}"
+        port = upper.numbers[1] if upper.protocol == 17 and upper.upper else None
+        if (port == NATT_PORT and self._here(packet)) or (port == IKE_PORT and self.ours(packet)):
+            return self.join(piece, number)
+        return Step((), frame, way, upper=upper)
+
+    def again(self, frame: Frame) -> Step:
+        """A fragment whose policy wants the whole datagram."""
+        return self.join(read(frame), self.taken - 1)
+
+    def join(self, piece: Piece, number: int) -> Step:
         datagram = self.open.setdefault(piece.key, Datagram())
         datagram.came.append(number)
+        datagram.waited = datagram.waited or (piece.key in self.firsts and piece.key not in self.known)
         if any(piece.same(other) for other in datagram.pieces):
             return Step(("drop_reasm_duplicate",))
         overlaps = any(piece.start < other.end and other.start < piece.end for other in datagram.pieces)
@@ -132,15 +203,23 @@ class Reassembly:
         if whole is None:
             return Step()
         del self.open[piece.key]
-        return Step(("reasm_datagrams", *("reasm_merged",) * (len(datagram.pieces) - 1)), whole, JOINED)
+        way = f"{JOINED} {piece.key}" if datagram.waited else JOINED
+        return Step(("reasm_datagrams", *("reasm_merged",) * (len(datagram.pieces) - 1)), whole, way)
+
+
+def headless(piece: Piece, packet: Reading) -> bool:
+    """The first fragment of an IPv6 datagram, without all headers."""
+    return piece.key[0] == 6 and not piece.start and len(packet.payload) < UPPER.get(packet.protocol, 0)
 
 
 def without_incomplete(frames: list[Frame], port: Reassembly) -> list[Frame]:
-    """The frames but those of datagrams with a missing fragment: a box would wait for it. `port`:
-    at which none has come yet."""
+    """The frames but those of datagrams with a missing fragment: a box might wait for it. `port`:
+    at which none has come yet, and where each datagram is put together."""
+    port.foresee(frames)
     for frame in frames:
         port.take(frame)
     waiting = {number for datagram in port.open.values() for number in datagram.came}
+    waiting |= {number for number, key in port.fragments.items() if key not in port.firsts}
     return [frame for number, frame in enumerate(frames) if number not in waiting]
 
 

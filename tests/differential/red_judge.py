@@ -16,6 +16,7 @@ from .outcome import Clear, Lost, Outcome, Protected, behind, ends
 from .reading import Reading
 from .reassembly import Reassembly
 from .sa import Sa
+from .upper import Upper
 
 IPV4_HEADER = 20  # without options
 
@@ -36,8 +37,8 @@ class RedJudge:
     def __call__(self, frame: Frame) -> Outcome:
         return behind(self.reassembly.take(frame), "inner", self._whole)
 
-    def _whole(self, frame: Frame) -> Outcome:
-        counter, packet = frame_judge.judge(frame, self.port)
+    def _whole(self, frame: Frame, upper: Upper | None) -> Outcome:
+        counter, packet = followed(frame, self.port, upper)
         if counter:
             return ends(f"inner.{counter}")
         if not self.port.bump and self.port.owns(packet.dst):
@@ -101,6 +102,14 @@ def _behind_esp(sa: Sa, data: bytes, mtu: int) -> tuple[str, ...]:
     frames = esp_pieces(sa, len(data), mtu)
     cut = ("outer.frag_packets", *("outer.frag_split",) * (frames - 1)) if frames > 1 else ()
     return ("crypto.black_tx_packets", *cut, *("outer.tx_frames",) * frames)
+
+
+def followed(frame: Frame, port: Port, upper: Upper | None) -> tuple[str, Reading]:
+    """As [frame_judge.judge]; of a fragment that goes on as one, with what its first one says."""
+    counter, packet = frame_judge.judge(frame, port)
+    if upper and counter == "punt_fragment":
+        return "", upper.over(packet)
+    return counter, packet
 
 
 def packet_bytes(frame: Frame, packet: Reading) -> bytes:

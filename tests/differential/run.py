@@ -51,10 +51,26 @@ def make(seed: int, number: int, packets: int, suite_names: list[str]) -> tuple[
     config = (bump_configuration if is_bump(number) else configuration).make(dice, suite_names)
     half = packets // 2
     frames = {"red": red_frames.make(dice, config, half), "black": black_frames.make(dice, config, packets - half)}
-    frames = {port: without_incomplete(these, Reassembly.at(port, config)) for port, these in frames.items()}
+    frames = {port: complete(these, port, config) for port, these in frames.items()}
     made = time.process_time()
     case = Case(config, frames, judge(config, frames))
     return case, {"generator": made - start, "reference": time.process_time() - made}
+
+
+def complete(frames: list[Frame], port: str, config: Configuration) -> list[Frame]:
+    """The frames but those for which a box would wait: of some datagrams a fragment is missing, of
+    others one is dropped before it can be put together."""
+    frames = without_incomplete(frames, Reassembly.at(port, config, whole=True))
+    judge = judges(config)[port]
+    judge.reassembly.foresee(frames)
+    for frame in frames:
+        judge(frame)
+    keys = judge.reassembly.fragments
+    return [frame for number, frame in enumerate(frames) if keys.get(number) not in judge.reassembly.open]
+
+
+def judges(config: Configuration) -> dict[str, RedJudge | BlackJudge]:
+    return {"red": (BumpRedJudge if config.bump else RedJudge)(config), "black": BlackJudge(config)}
 
 
 def is_bump(number: int) -> bool:
@@ -78,8 +94,12 @@ def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Pa
 
 
 def judge(config: Configuration, frames: Frames) -> dict[str, list[Outcome]]:
-    judges = {"red": (BumpRedJudge if config.bump else RedJudge)(config), "black": BlackJudge(config)}
-    return {port: [judges[port](frame) for frame in these] for port, these in frames.items()}
+    outcomes = {}
+    for port, these in frames.items():
+        judge_of = judges(config)[port]
+        judge_of.reassembly.foresee(these)
+        outcomes[port] = [judge_of(frame) for frame in these]
+    return outcomes
 
 
 def narrow(case: Case, folder: Path) -> Mismatch:
@@ -98,7 +118,7 @@ def narrow(case: Case, folder: Path) -> Mismatch:
         last = alone
         while bad - good > 1:
             middle = (good + bad) // 2
-            found = differs({port: without_incomplete(these[:middle], Reassembly.at(port, case.config))})
+            found = differs({port: complete(these[:middle], port, case.config)})
             good, bad, last = (good, middle, found) if found else (middle, bad, last)
         return Mismatch(port, bad - 1 if last.index is None else last.index, last.expected, last.got)
     return last

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datagrams that come in fragments: in order or not, among other frames. Some met congestion, of
-some a fragment comes twice, and of some the fragments overlap or do not agree on ECN."""
+some a fragment comes twice, or the first with other ports, and of some the fragments overlap or do
+not agree on ECN."""
 
 from __future__ import annotations
 
@@ -39,13 +40,19 @@ class Trains:
         pieces = cut(self.dice, packet, next(self.numbers))
         if len(pieces) < 2:
             return False
+        first, *rest = pieces
         if self.dice.random() < 0.5:
-            self.dice.shuffle(pieces)
-        if self.dice.random() < 0.3:
+            self.dice.shuffle(rest)
+        chance = self.dice.random()
+        # Who overtakes whom, of those that wait for the first, decides over wrong datagrams alone.
+        at = self.dice.randint(0, len(rest)) if chance >= 0.58 else 0
+        pieces = [*rest[:at], first, *rest[at:]]
+        if chance < 0.3:
             twice = self.dice.randrange(len(pieces) - 1)
-            again = pieces[twice] if self.dice.random() < 0.5 else earlier(pieces[twice])
+            change = self.dice.choice([bytes, earlier, otherwise])
+            again = change(pieces[twice])
             pieces.insert(self.dice.randint(twice + 1, len(pieces) - 1), again)
-        elif self.dice.random() < 0.4:
+        elif chance < 0.58:
             pieces = self._marked(pieces)
         self.under_way.append(deque(ethernet.unharmed(self.dice, self.port, piece) for piece in pieces))
         return True
@@ -88,6 +95,14 @@ def earlier(piece: bytes) -> bytes:
     return with_checksum(bytes(fresh))
 
 
+def otherwise(piece: bytes) -> bytes:
+    """With another port, type or SPI where an IPv4 packet begins."""
+    if piece[0] >> 4 == 6 or int.from_bytes(piece[6:8], "big") & 0x1FFF:
+        return piece
+    at = 4 * (piece[0] & 15) + 1
+    return piece[:at] + bytes([piece[at] ^ 1]) + piece[at + 1 :]
+
+
 def ecn_of(packet: bytes) -> int:
     return (packet[1] >> 4 if packet[0] >> 4 == 6 else packet[1]) & 3
 
@@ -97,6 +112,8 @@ def cut(dice: random.Random, packet: bytes, number: int) -> list[bytes]:
     packet has nothing to cut."""
     v6 = packet[0] >> 4 == 6
     head = 40 if v6 else 4 * (packet[0] & 15)
+    if len(packet) < head:  # a damaged one
+        return []
     if v6 and (packet[6] in ROUTED or packet[6] == 44):
         if packet[6] != 0 or len(packet) < 48 or packet[40] in (*ROUTED, 44):
             return []

@@ -16,8 +16,8 @@ SEEN = 128  # bytes of a frame: ports that are not all in them are not read
 
 
 def seen(packet: Reading, at: int) -> Reading:
-    """What the inner chip reads of a packet that begins at `at` of a whole frame from black."""
-    if at + packet.header + 4 > SEEN and packet.upper == "ports":
+    """What the inner chip reads of a packet whose ports begin at `at` of a frame from black."""
+    if at + 4 > SEEN and packet.upper == "ports":
         return replace(packet, upper="", numbers=(0, 0))
     return packet
 
@@ -30,10 +30,11 @@ class HostInbound(Inbound):
     and no hop to count.
     """
 
-    def _packet(self, data: bytes, next_header: int, outer: Reading, head: bytes) -> Result:
+    def _packet(self, data: bytes, next_header: int, outer: Reading, head: bytes, _part: object) -> Result:
         at = len(head) - outer.header
         frame = with_payload(head, at, next_header, len(data)) + data
-        packet = seen(read(frame[at:], outer.version), at)
+        packet = read(frame[at:], outer.version)
+        packet = seen(packet, at + packet.header)
         if packet.state != "whole":
             return STATES[packet.state]
         if not self.allows(packet):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that both interface chips take whole, and the fragments that scapy cuts them into.
+"""Frames to both interface chips, the fragments that scapy cuts them into, and the packets as which
+those go on that are not put together.
 
 `python -m tests.vectors.test_chip_fragments` writes the table anew; the test fails if scapy no
 longer makes the committed table. The policies are those of InnerSetup.scala and OuterFrames.scala.
@@ -23,11 +24,12 @@ from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
 
 from tests.support.paths import ROOT
+from tests.support.reference import forwarded
 
 TABLE = ROOT / "interface_fpga/test/resources/chip_fragments.txt"
 HEAD = """\
 # Whole frames and what scapy cuts them into; tests/vectors/test_chip_fragments.py writes this table and checks it. A line a frame:
-# chip name frame fragment fragment ...
+# chip name frame fragment fragment ..., of fragments that go on as such fragment,packet
 """
 INNER = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02")
 OUTER = Ether(dst="02:5a:00:00:00:01", src="02:00:00:00:00:99")
@@ -94,10 +96,21 @@ def cases() -> Iterator[tuple[str, str, list[bytes]]]:
     yield "outer", "esp6_headers", v6(OUTER / tags, peer6 / IPv6ExtHdrDestOpt(), esp, 600)
 
 
+def onward(chip: str, name: str, fragment: bytes) -> str:
+    """A frame, and the packet as which it goes on: from red behind a hop, from black as it came."""
+    packet = Ether(fragment)
+    while packet.name != "IP" and packet.name != "IPv6":
+        packet = packet.payload
+    padded = fragment.ljust(60, bytes(1)).hex()
+    if chip == "inner":
+        return f"{padded},{forwarded(raw(packet)).hex()}"
+    return f"{padded},{raw(packet).hex()}" if (chip, name) == ("outer", "bypass") else padded
+
+
 def table() -> str:
     rows = [
-        f"{chip} {name} {' '.join(frame.ljust(60, bytes(1)).hex() for frame in frames)}\n"
-        for chip, name, frames in cases()
+        f"{chip} {name} {frame.ljust(60, bytes(1)).hex()} {' '.join(onward(chip, name, each) for each in cut)}\n"
+        for chip, name, (frame, *cut) in cases()
     ]
     return HEAD + "".join(rows)
 

@@ -6,6 +6,7 @@ import sallyport.common.link.LinkParams
 import sallyport.common.registers.map.{CommonRegs, RegisterDesc}
 import sallyport.common.table.CuckooHash
 import sallyport.iface.reassembly.ReassemblyConfig
+import sallyport.iface.tracking.TrackerConfig
 
 /**
  * Parameters that both interface chips have.
@@ -22,7 +23,8 @@ import sallyport.iface.reassembly.ReassemblyConfig
  * @param linkBeats     receive buffer of the link in 64-byte beats: the far sender's credits
  * @param linkMessages  the link carries messages ([[sallyport.common.link.LinkMessages]]): a card's
  *                      register tunnel
- * @param reassembly    room for fragments from the port
+ * @param reassembly    room for fragments from the port that are put together
+ * @param tracking      room for the fields of first fragments, and for later ones that wait
  * @param version       text of the VERSION file, for the identity block
  * @param simulation    built for simulation; software can read it
  */
@@ -37,6 +39,7 @@ case class InterfaceConfig(
     linkBeats: Int = 512,
     linkMessages: Boolean = false,
     reassembly: ReassemblyConfig = ReassemblyConfig.small,
+    tracking: TrackerConfig = TrackerConfig.small,
     version: String = "0.1.0",
     simulation: Boolean = true
 ) {
@@ -64,5 +67,6 @@ object InterfaceConfig {
   val small: InterfaceConfig = InterfaceConfig(rules = 8)
 
   /** For a board. */
-  val full: InterfaceConfig = InterfaceConfig(rules = 1024, reassembly = ReassemblyConfig.full)
+  val full: InterfaceConfig =
+    InterfaceConfig(rules = 1024, reassembly = ReassemblyConfig.full, tracking = TrackerConfig.full)
 }

@@ -6,8 +6,7 @@ import sallyport.common.registers.CounterBank
 import sallyport.common.registers.map.{PuntGroup, PuntReason}
 import sallyport.iface.cpu.{InjectorEvents, PuntEvents}
 import sallyport.iface.mac.{MacReceiveEvents, MacTransmitEvents}
-import sallyport.iface.reassembly.ReassemblyEvents
-import sallyport.iface.receive.{ReceiveDrops, ReceivePathEvents}
+import sallyport.iface.receive.{FragmentEvents, ReceiveDrops, ReceivePathEvents}
 
 /** The events of the counters that both interface chips have, by the counters' names. */
 object PortCounts {
@@ -19,7 +18,7 @@ object PortCounts {
       transmit: MacTransmitEvents,
       inject: InjectorEvents
   ): Map[String, UInt] =
-    received(path.receive) ++ judged(drops) ++ reassembled(path.reassembly) ++ punted(path.punt) ++
+    received(path.receive) ++ judged(drops) ++ fragmented(path.fragments) ++ punted(path.punt) ++
       linked(io) ++ sent(transmit, inject)
 
   private def received(rx: MacReceiveEvents) = Map(
@@ -47,23 +46,34 @@ object PortCounts {
     "drop_link_down" -> drops.linkDown
   )
 
-  private def reassembled(reassembly: ReassemblyEvents) = Map(
-    "drop_reasm_overflow" -> reassembly.dropOverflow,
-    "drop_reasm_length" -> reassembly.dropLength,
-    "drop_reasm_headers" -> reassembly.dropHeaders,
-    "drop_reasm_full" -> reassembly.dropFull,
-    "drop_reasm_source" -> reassembly.dropSource,
-    "drop_reasm_oversize" -> reassembly.dropOversize,
-    "drop_reasm_memory" -> reassembly.dropMemory,
-    "drop_reasm_end" -> reassembly.dropEnd,
-    "drop_reasm_duplicate" -> reassembly.dropDuplicate,
-    "drop_reasm_ecn" -> reassembly.dropEcn,
-    "drop_reasm_overlap" -> reassembly.dropOverlap,
-    "drop_reasm_timeout" -> reassembly.dropTimeout,
-    "reasm_merged" -> reassembly.merged,
-    "reasm_datagrams" -> reassembly.reassembled,
-    "reasm_held" -> reassembly.held.pad(CounterBank.incrementBits).asUInt
+  private def fragmented(events: FragmentEvents) = whole(events) ++ Map(
+    "drop_frag_conflict" -> events.tracking.dropConflict,
+    "drop_frag_overlap" -> events.tracking.dropOverlap,
+    "drop_frag_orphan" -> events.tracking.dropOrphan,
+    "drop_frag_full" -> events.tracking.dropFull,
+    "drop_reasm_overflow" -> RegNext(events.reassembly.dropOverflow +& events.tracking.dropOverflow, 0.U),
+    "drop_reasm_length" -> RegNext(events.reassembly.dropLength +& events.tracking.dropLength, 0.U),
+    "drop_reasm_headers" -> RegNext(events.reassembly.dropHeaders +& events.tracking.dropHeaders, 0.U),
+    "reasm_held" ->
+      RegNext(events.reassembly.held +& events.tracking.held, 0.S).pad(CounterBank.incrementBits).asUInt
   )
+
+  private def whole(events: FragmentEvents) = {
+    val reassembly = events.reassembly
+    Map(
+      "drop_reasm_full" -> reassembly.dropFull,
+      "drop_reasm_source" -> reassembly.dropSource,
+      "drop_reasm_oversize" -> reassembly.dropOversize,
+      "drop_reasm_memory" -> reassembly.dropMemory,
+      "drop_reasm_end" -> reassembly.dropEnd,
+      "drop_reasm_duplicate" -> reassembly.dropDuplicate,
+      "drop_reasm_ecn" -> reassembly.dropEcn,
+      "drop_reasm_overlap" -> reassembly.dropOverlap,
+      "drop_reasm_timeout" -> reassembly.dropTimeout,
+      "reasm_merged" -> reassembly.merged,
+      "reasm_datagrams" -> reassembly.reassembled
+    )
+  }
 
   private def punted(punt: PuntEvents) = Map(
     "drop_punt_overflow" -> punt.dropOverflow,

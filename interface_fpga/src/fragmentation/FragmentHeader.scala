@@ -10,8 +10,11 @@ import sallyport.iface.headers.{Ipv4Header, Ipv6Header}
 /** What distinguishes one fragment of a packet. */
 class FragmentPiece extends Bundle {
 
-  /** No more follow. */
+  /** No more follow of the packet. */
   val last = Bool()
+
+  /** More follow of its datagram. */
+  val more = Bool()
 
   /** Payload bytes. */
   val bytes = UInt(PacketStream.lengthBits.W)
@@ -22,7 +25,10 @@ class FragmentPiece extends Bundle {
   /** Total length of IPv4, payload length of IPv6. */
   val length = UInt(16.W)
 
-  /** Units of payload before it. */
+  /** It is the first of the packet. */
+  val first = Bool()
+
+  /** Units of the datagram's payload before it. */
   val offset = UInt(13.W)
 
   /** Of IPv4. */
@@ -35,6 +41,9 @@ class FragmentPiece extends Bundle {
  * Of packets whose IP header starts at byte `ipAt`. `piece` is right [[FragmentHeader.latency]]
  * cycles after the last change of an input, and stays so. The IPv4 checksum is updated from the
  * whole packet's (RFC 1624), so an error in that one survives.
+ *
+ * A packet that is a fragment itself begins at its own offset, and more follow its last piece if
+ * more followed it (RFC 791 3.2).
  */
 class FragmentHeader(ipAt: Int) extends Module {
   import FragmentHeader.headerBytes
@@ -43,9 +52,13 @@ class FragmentHeader(ipAt: Int) extends Module {
     val v6 = Input(Bool())
     val units = Input(UInt(FragmentCut.unitsBits.W))
 
-    /** Bytes of payload that are left, and the units before them. */
+    /** Bytes of payload that are left, and the units of the packet before them. */
     val left = Input(UInt(PacketStream.lengthBits.W))
     val offset = Input(UInt(13.W))
+
+    /** Of the packet, if it is a fragment of IPv4; else 0 and low. */
+    val begins = Input(UInt(13.W))
+    val more = Input(Bool())
 
     /** Of the whole packet, IPv4. */
     val checksum = Input(UInt(16.W))
@@ -62,7 +75,8 @@ class FragmentHeader(ipAt: Int) extends Module {
 
   private val bytes = RegNext(Mux(last, io.left, most))
   private val base2 = RegNext(fold(base))
-  private val flags = Cat(0.U(2.W), !last, io.offset)
+  // By which the field of flags and offset grows: it had `more` and `begins`.
+  private val flags = Cat(0.U(2.W), !last && !io.more, io.offset)
 
   private val length = RegNext(bytes + Mux(io.v6, FragmentCut.v6HeaderBytes.U(6.W), Ipv4Header.bytes.U))
   private val packetBytes = RegNext(bytes + Mux(io.v6, headerBytes(ipAt, v6 = true).U, headerBytes(ipAt, v6 = false).U))
@@ -72,10 +86,12 @@ class FragmentHeader(ipAt: Int) extends Module {
   private val checksum = RegNext((~fold(sum5)).asUInt)
 
   io.piece.last := last
+  io.piece.more := !last || io.more
+  io.piece.first := RegNext(io.offset === 0.U)
   io.piece.bytes := bytes
   io.piece.packetBytes := packetBytes
   io.piece.length := length
-  io.piece.offset := io.offset
+  io.piece.offset := RegNext(io.begins + io.offset)
   io.piece.checksum := checksum
 }
 
@@ -94,7 +110,7 @@ object FragmentHeader {
       keep(0, 2),
       WireOrder.bigEndian(piece.length),
       keep(4, 6),
-      WireOrder.bigEndian(Cat(reserved, 0.U(1.W), !piece.last, piece.offset)),
+      WireOrder.bigEndian(Cat(reserved, 0.U(1.W), piece.more, piece.offset)),
       keep(8, 10),
       WireOrder.bigEndian(piece.checksum),
       keep(12, Ipv4Header.bytes)
@@ -106,7 +122,7 @@ object FragmentHeader {
       keep(7, Ipv6Header.bytes),
       keep(6, 7),
       0.U(8.W),
-      WireOrder.bigEndian(Cat(piece.offset, 0.U(2.W), !piece.last)),
+      WireOrder.bigEndian(Cat(piece.offset, 0.U(2.W), piece.more)),
       WireOrder.bigEndian(identification)
     )
     Cat(Mux(v6, v6Header, v4Header.pad(v6Header.getWidth)), ethernet)

@@ -11,9 +11,9 @@ import sallyport.iface.headers.Ipv4Header
  * Cuts IP packets into fragments (RFC 791 3.2, RFC 8200 4.5), in the order of the stream.
  *
  * A packet with `units` of 0 passes as it is. Of any other every fragment but the last has `units`
- * times 8 bytes of payload. Its IPv4 header has no options, no offset and DF clear, its IPv6 header
- * no extension headers: payload begins behind the fixed header. The stream's packet ends where the
- * IP packet does, and is whole (`error` low).
+ * times 8 bytes of payload. Its IPv4 header has no options and DF clear, its IPv6 header no
+ * extension headers: payload begins behind the fixed header. It may be a fragment of IPv4. The
+ * stream's packet ends where the IP packet does, and is whole (`error` low).
  *
  * The bytes that leave are the packet's own with the headers put over the 20 or 48 bytes in front
  * of each piece of payload, so each beat is a window on two beats of the packet, in lanes of
@@ -65,6 +65,8 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
   next.io.units := how.units
   next.io.left := left
   next.io.offset := offset
+  next.io.begins := Mux(how.v6, 0.U, ipWord(whole, 6)(12, 0))
+  next.io.more := !how.v6 && ipWord(whole, 6)(13)
   next.io.checksum := ipWord(whole, 10)
   next.io.totalLength := ipWord(whole, 2)
   private val age = RegInit(0.U(log2Ceil(FragmentHeader.latency + 1).W))
@@ -115,7 +117,7 @@ class Fragmenter[M <: Data](meta: M, ipAt: Int)(cut: M => FragmentCut)(resized: 
     out.bits.meta := resized(wholeMeta, piece.packetBytes)
   }
   io.cuts := RegNext(state === pass && !passes && in.valid, false.B)
-  io.further := RegNext(out.fire && state === send && lastBeat && piece.offset =/= 0.U, false.B)
+  io.further := RegNext(out.fire && state === send && lastBeat && !piece.first, false.B)
 
   // Where the next fragment's window starts, if this beat is a fragment's last and another comes:
   // never its only one.

@@ -64,13 +64,14 @@ class InnerDrops extends ReceiveDrops {
  *
  *  1. what [[FrameJudge]] drops or punts
  *  1. flipped bits in a row that the decision depends on: drop policyUpset
- *  1. the SPD's decision: PUNT: punt; DISCARD or none at all: drop policy; BYPASS or PROTECT with a
- *     TTL or hop limit of 0 or 1: punt, for the sender has to be told (RFC 1812 5.3.1); longer than
- *     the MTU that comes with the decision, and IPv6 or IPv4 with DF: punt, for the sender has to
- *     be told (RFC 4301 8.2.1), and so is IPv4 with options under BYPASS, for this chip cannot cut
- *     it (RFC 1812 4.2.2.7); else to the link with TTL or hop limit one less (RFC 4301 5.1.2.1 note
- *     2, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision says so and the header
- *     has no options; so is IPv4 without DF that is too long for any ESP packet
+ *  1. the SPD's decision: PUNT: punt; DISCARD or none at all: drop policy; PROTECT in transport
+ *     mode of a fragment: to be put together first (RFC 4303 3.3.4, RFC 4301 7); BYPASS or PROTECT
+ *     with a TTL or hop limit of 0 or 1: punt, for the sender has to be told (RFC 1812 5.3.1);
+ *     longer than the MTU that comes with the decision, and IPv6 or IPv4 with DF: punt, for the
+ *     sender has to be told (RFC 4301 8.2.1), and so is IPv4 with options under BYPASS, for this
+ *     chip cannot cut it (RFC 1812 4.2.2.7); else to the link with TTL or hop limit one less (RFC
+ *     4301 5.1.2.1 note 2, RFC 1812 5.3.1), cut if it is longer than that MTU, the decision says so
+ *     and the header has no options; so is IPv4 without DF that is too long for any ESP packet
  *
  * Under PROTECT in transport mode, and under BYPASS of a bump in the wire, the whole frame goes to
  * the link, with the TTL that it has and uncut. ESP stands behind the IPv4 header with its options,
@@ -86,6 +87,8 @@ class InnerDrops extends ReceiveDrops {
  * keeps its TTL, of whatever value, for this box is its source (RFC 1812 5.2.1.2).
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
+ *
+ * A fragment is judged by the upper-layer fields of its datagram and goes on as it is.
  *
  * A pipeline without stalls: one frame a cycle, answered [[InnerClassifier.latency]] cycles later.
  * `drops` pulses with the verdict, and so does `policy`, with the row that counts the flow or rule
@@ -159,7 +162,7 @@ class InnerClassifier extends Module {
 
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropUpset, dropPolicy, dropTransportHeader, puntPolicy, puntTtl, puntMtu, protect, bypass = Value
+    val dropUpset, dropPolicy, dropTransportHeader, toWhole, puntPolicy, puntTtl, puntMtu, protect, bypass = Value
   }
   import Outcome._
   private def decides(action: Int): Bool = decided && policy1.action === action.U
@@ -178,6 +181,7 @@ class InnerClassifier extends Module {
       Seq(
         upset -> dropUpset,
         decides(Action.punt) -> puntPolicy,
+        (transport && fields1.fragment) -> toWhole,
         (forwards && ttlExpired && !whole) -> puntTtl,
         (isTooLong && (forwards && fields1.dontFragment || decides(Action.bypass) && cutsElsewhere)) -> puntMtu,
         (transport && !transportable) -> dropTransportHeader,
@@ -221,6 +225,7 @@ class InnerClassifier extends Module {
   private val verdict = Wire(new InnerVerdict)
   verdict.toLink := forLink && !linkDown2
   private val injected2 = RegNext(injected1)
+  verdict.toWhole := is(toWhole)
   verdict.toPunt := frame.punts && !injected2 || is(puntPolicy) || is(puntTtl) || is(puntMtu)
   verdict.injected := injected2
   private val reason = MuxLookup(outcome, PuntReason.policy.U)(
@@ -238,7 +243,8 @@ class InnerClassifier extends Module {
   verdict.link := Mux(frame.crosses, RegNext(crossing), RegNext(link))
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)
-  io.policy.valid := RegNext(valid2 && frame.passes && RegNext(decided && !upset), false.B)
+  private val settled = RegNext(decided && !upset) && outcome =/= toWhole
+  io.policy.valid := RegNext(valid2 && frame.passes && settled, false.B)
   io.policy.bits := ShiftRegister(policy1.usage, 2)
   io.segmentMtu := RegNext(Mux(frame.crosses, 0.U, segmentMtu))
   io.ipBytes := ShiftRegister(fields1.totalLength, 2)

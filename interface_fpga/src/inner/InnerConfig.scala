@@ -53,7 +53,7 @@ object InnerConfig {
   /**
    * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts. The cuckoo table of flows
    * fills to some 95 %; twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more
-   * than 1 MiB for fragments, which the red side sees few of.
+   * than 1 MiB for fragments. Transport mode alone puts fragments from red together.
    */
   val full: InnerConfig = {
     val chip = InterfaceConfig.full

@@ -18,6 +18,7 @@ import sallyport.iface.mss.{MssClamp, MssFinder, MssPatch}
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser, HeaderWindow, PacketKey}
 import sallyport.iface.receive.BoxAddresses
 import sallyport.iface.stream.{LookupStage, PacketSteer}
+import sallyport.iface.tracking.FragmentTable
 import sallyport.iface.usage.{UsageEvent, UsageTable}
 
 /** What happened on the decrypt path in one cycle, besides the link's own events. */
@@ -99,6 +100,9 @@ class InnerDecrypt(
     /** At the red port. */
     val box = Input(new BoxAddresses)
     val skip = Input(new ExtensionSkip)
+
+    /** Ticks, as of [[DecryptFragments]]. */
+    val fragmentTimeout = Input(UInt(15.W))
     val in = Flipped(PacketStream(new LinkMeta))
 
     /** Frames of the management CPU's own for the port. */
@@ -125,7 +129,7 @@ class InnerDecrypt(
   private val launch = stage.io.launch
 
   // The IP packet, wherever it starts, as it was before ESP.
-  private val parser = Module(new HeaderParser(ethernet = false, errors = true))
+  private val parser = Module(new HeaderParser(ethernet = false, fragments = true, errors = true))
   parser.io.skip := io.skip
   parser.io.in.valid := RegNext(launch.valid, false.B)
   parser.io.in.bits := RegNext(DecryptWindow(launch.bits))
@@ -186,9 +190,22 @@ class InnerDecrypt(
   nextHop.io.packet.bits := ShiftRegister(InnerDecrypt.destination(parser.io.in.bits), selectorLatency - 1)
   nextHop.io.packet.bits.named := Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1))
 
-  // The packet's fields meet the selector row as soon as they are read, a cycle before the parser
-  // has its checksum.
-  private val readTime = InnerDecrypt.parserLatency - 1
+  // Fragments learn of their datagram's first one.
+  private def sinceSelectors[T <: Data](value: T, time: Int): T = RingDelay(value, time - selectorLatency)
+  private val parsedTime = InnerDecrypt.parserLatency
+  private val metaParsed = sinceSelectors(meta1, parsedTime)
+  private val fragments = Module(new DecryptFragments(config.chip.tracking, config.chip.reassembly.tickCycles))
+  fragments.io.timeout := io.fragmentTimeout
+  fragments.io.soon := (0 to FragmentTable.ahead).map { cycles =>
+    ShiftRegister(launch.valid, parsedTime + 1 - cycles, false.B, true.B)
+  }.reduce(_ || _)
+  fragments.io.in.valid := parser.io.out.valid
+  fragments.io.in.bits := DecryptWindow.seen(parser.io.out.bits, metaParsed)
+  fragments.io.fragment := parser.io.fragment.get
+  fragments.io.meta := metaParsed
+
+  // Then the packet's fields meet the selector row.
+  private val readTime = parsedTime + DecryptFragments.latency
   private val allowed = Module(new InboundSelectors(config.chip.rules, ruleTable))
   allowed.io.table <> io.ruleTable
   allowed.io.packet.valid := ShiftRegister(
@@ -197,18 +214,17 @@ class InnerDecrypt(
     false.B,
     true.B
   )
-  allowed.io.packet.bits.key := PacketKey(
-    DecryptWindow.seen(parser.io.early.get.bits, ShiftRegister(meta1, readTime - selectorLatency))
-  )
-  allowed.io.returning.bits := parser.io.returning.get.bits
-  allowed.io.returning.valid := parser.io.returning.get.valid &&
+  allowed.io.packet.bits.key := PacketKey(fragments.io.out)
+  private val returned = readTime - InnerDecrypt.earlyTime
+  allowed.io.returning.bits := RingDelay(parser.io.returning.get.bits, returned)
+  allowed.io.returning.valid := ShiftRegister(parser.io.returning.get.valid, returned, false.B, true.B) &&
     ShiftRegister(hit1, readTime - 1 - selectorLatency)
 
   // The row stays for the two cycles in which an ICMP error and the packet in it meet it.
   private val beforeRow = readTime - 2 - selectorLatency
   private val loadsRow = ShiftRegister(selectors.io.result.valid, beforeRow, false.B, true.B)
   allowed.io.packet.bits.clear := RegEnable(ShiftRegister(meta1.bypass, beforeRow), loadsRow)
-  allowed.io.packet.bits.row := RegEnable(ShiftRegister(row1, beforeRow), loadsRow)
+  allowed.io.packet.bits.row := RegEnable(RingDelay(row1, beforeRow), loadsRow)
 
   // All answers, as late as the last of them; cycles from `launch`.
   private val findingsTime = (readTime + allowed.latency) max (selectorLatency + AntiReplay.latency)
@@ -221,8 +237,10 @@ class InnerDecrypt(
   inspector.io.enable := io.enable
   inspector.io.box := io.box
   findings.valid := ShiftRegister(selectors.io.result.valid, rest, false.B, true.B)
-  findings.bits.fields := ShiftRegister(parser.io.out.bits, findingsTime - InnerDecrypt.parserLatency)
-  private val metaOfUsage = ShiftRegister(meta1, usageTime - selectorLatency)
+  findings.bits.fields := ShiftRegister(fragments.io.out, findingsTime - readTime)
+  findings.bits.conflict := ShiftRegister(fragments.io.conflict, findingsTime - readTime)
+  findings.bits.overlap := ShiftRegister(fragments.io.overlap, findingsTime - readTime)
+  private val metaOfUsage = sinceSelectors(meta1, usageTime)
   private val meta = ShiftRegister(metaOfUsage, findingsTime - usageTime)
   findings.bits.bypass := meta.bypass
   findings.bits.sa := meta.sa
@@ -315,7 +333,7 @@ class InnerDecrypt(
   io.mac <> transmit.io.mac
 
   private val ready = RegNext(
-    selectors.io.ready && allowed.io.ready && nextHop.io.ready && replay.io.ready && usage.io.ready,
+    selectors.io.ready && fragments.io.ready && allowed.io.ready && nextHop.io.ready && replay.io.ready && usage.io.ready,
     false.B
   )
   stage.io.hold := gate.io.hold || windowGate.io.hold || !ready
@@ -342,6 +360,9 @@ object InnerDecrypt {
 
   /** From `launch`: [[DecryptWindow]]'s register, and the parser. */
   private val parserLatency: Int = 1 + HeaderParser.latency(ethernet = false)
+
+  /** A cycle behind the return traffic of the packet in an ICMP error. */
+  private val earlyTime: Int = parserLatency - HeaderParser.earlier(ethernet = false)
 
   /** A packet's destination. */
   private def destination(packet: HeaderWindow): NextHopQuery = {

@@ -112,6 +112,8 @@ class InnerEncrypt(
       config.chip.priorityBeats,
       config.chip.puntBeats,
       config.chip.reassembly,
+      config.chip.tracking,
+      ends = false,
       errors = true,
       injects = true
     )

@@ -15,6 +15,10 @@ import sallyport.iface.usage.UsageCharge
 /** The facts about one decrypted or bypassed packet when all look-ups have answered. */
 class InspectorFindings extends Bundle {
   val fields = new HeaderFields
+
+  /** As of [[DecryptFragments]]. */
+  val conflict = Bool()
+  val overlap = Bool()
   val bypass = Bool()
 
   /** The SA of a decrypted packet. */
@@ -90,6 +94,7 @@ class InspectorDrops extends Bundle {
   val martian = Bool()
   val ownSource = Bool()
   val redSource = Bool()
+  val fragmentConflict = Bool()
   val fragmentOffset = Bool()
   val ecn = Bool()
   val ttlExpired = Bool()
@@ -120,8 +125,10 @@ class InspectorDrops extends Bundle {
  *  1. addresses that no packet on a wire has ([[AddressCheck]]), or of a bypassed packet one of a
  *     single link: drop martian (RFC 1812 5.3.7, RFC 4291 2.5.6); from an address of this box: drop
  *     ownSource; bypassed, and from the network at the red port: drop redSource (RFC 2827)
- *  1. an IPv4 fragment of TCP that begins at byte 8 of the TCP header (RFC 4301 7.2, RFC 1858 4):
- *     drop fragmentOffset
+ *  1. a first fragment unlike another one of its datagram: drop fragmentConflict
+ *  1. a later fragment over the upper-layer fields of the first, of a decrypted packet also an IPv4
+ *     fragment of TCP that begins at byte 8 of the TCP header, whatever came before (RFC 4301 7.2,
+ *     RFC 1858 4): drop fragmentOffset
  *  1. congestion met by a packet without ECN (RFC 6040 4.2): drop ecn
  *  1. to an address of the box at the red port, or of tunnel mode and of one link, which is the
  *     tunnel: to the management CPU, with the TTL that it has (RFC 1812 5.2.3), unless `lifetime`
@@ -196,7 +203,9 @@ class InnerInspector extends Module {
     addressed && (addresses.io.out.martian || routed && clear && addresses.io.out.linkLocal)
   private val ownSource = addressed && addresses.io.out.own
   private val redSource = addressed && clear && addresses.io.out.near
-  private val overTcpFlags = ask(!in.bypass && !in.frame && fields.overTcpFlags)
+  private val isOfPacket = !bypassedFrame || isIp
+  private val conflict = ask(in.conflict && isOfPacket)
+  private val overlap = ask(!in.bypass && !in.frame && fields.overTcpFlags || in.overlap && isOfPacket)
   private val ecnDrops = ask(!in.bypass && !in.frame && Ecn.drops(innerEcn, outerEcn))
   private val ecnUnexpected = ask(!in.bypass && !in.frame && Ecn.unexpected(innerEcn, outerEcn))
   private val local = routed && (addresses.io.out.toOwn || addresses.io.out.linkLocal)
@@ -223,7 +232,7 @@ class InnerInspector extends Module {
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
     val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropMartian, dropOwnSource = Value
-    val dropRedSource, dropFragmentOffset, dropEcn, deliver = Value
+    val dropRedSource, dropConflict, dropFragmentOffset, dropEcn, deliver = Value
     val dropTtl, dropHostUpset, dropUnresolved, dropNoNextHop, dropDisabled, forward = Value
   }
   import Outcome._
@@ -245,7 +254,8 @@ class InnerInspector extends Module {
         martian -> dropMartian,
         ownSource -> dropOwnSource,
         redSource -> dropRedSource,
-        overTcpFlags -> dropFragmentOffset,
+        conflict -> dropConflict,
+        overlap -> dropFragmentOffset,
         ecnDrops -> dropEcn,
         local -> deliver,
         ttlExpired -> dropTtl,
@@ -300,6 +310,7 @@ class InnerInspector extends Module {
   io.drops.martian := drop(dropMartian)
   io.drops.ownSource := drop(dropOwnSource)
   io.drops.redSource := drop(dropRedSource)
+  io.drops.fragmentConflict := drop(dropConflict)
   io.drops.fragmentOffset := drop(dropFragmentOffset)
   io.drops.ecn := drop(dropEcn)
   io.drops.ttlExpired := drop(dropTtl)

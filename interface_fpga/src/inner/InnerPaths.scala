@@ -79,6 +79,7 @@ class InnerPaths(
   decrypt.io.box.prefixV4 := InnerRegs.LocalPrefix.ipv4(prefixes)
   decrypt.io.box.prefixV6 := InnerRegs.LocalPrefix.ipv6(prefixes)
   decrypt.io.skip := registers.io.extensionSkip
+  decrypt.io.fragmentTimeout := registers.io.receive.fragmentLimits.timeout
   private val injects = io.inject.bits.meta.encrypt
   for ((path, chosen) <- Seq(encrypt.io.inject -> injects, decrypt.io.inject -> !injects)) {
     ConnectStream(path, io.inject)((_, _) => ())
@@ -196,6 +197,7 @@ class InnerPaths(
       InnerCounters.dropInnerOwnSource -> inspected.ownSource,
       InnerCounters.dropRedSource -> inspected.redSource,
       InnerCounters.dropFragmentOffset -> inspected.fragmentOffset,
+      InnerCounters.dropInnerFragConflict -> inspected.fragmentConflict,
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.ecnUnexpected -> decrypt.io.events.ecnUnexpected,
       InnerCounters.dropUnresolved -> inspected.unresolved,

@@ -77,7 +77,8 @@ class OuterDrops extends ReceiveDrops {
  *  1. ESP, in UDP or not, to whatever address, whose SA depends on a row of the SAD with flipped
  *     bits: drop sadUpset
  *  1. ESP, in UDP or not, that is for this box or has an SA of its destination; all else is
- *     somebody else's and goes by the rules (RFC 4301 5.2 step 3b). One that cannot hold SPI,
+ *     somebody else's and goes by the rules (RFC 4301 5.2 step 3b). A fragment of one is put
+ *     together first, by the SPI of the first (RFC 4303 3.4.1). One that cannot hold SPI,
  *     sequence number, IV, 4 bytes and ICV, or whose length is no multiple of 4 (RFC 4303 2.4):
  *     drop espTruncated; no SA of its SPI, and of a bump in the wire of its destination (RFC
  *     4301 5.2 step 3a): punt, so that IKE can tell the peer (RFC 7296 1.5); in UDP for an SA
@@ -133,12 +134,13 @@ class OuterClassifier extends Module {
   private val keepalive = ask(in.toUs && fields.udpEncap === UdpEncap.keepalive)
   private val plainEsp = fields.protocol === IpHeader.esp.U
   // An SPI that is cut short is none, whatever stands behind the packet.
-  private val known = in.saHit && in.saHere && fields.payloadLength >= Mux(
+  private val known = in.saHit && in.saHere && (fields.tracked || fields.payloadLength >= Mux(
     inUdp,
     (UdpHeader.bytes + OuterClassifier.spiBytes).U,
     OuterClassifier.spiBytes.U
-  )
+  ))
   private val esp = ask((plainEsp || inUdp) && (in.toUs || known))
+  private val fragment = ask(fields.fragment)
   private val sadUpset = ask((plainEsp || inUdp) && in.saUpset)
   private val least = Mux(inUdp, (UdpHeader.bytes + OuterClassifier.minEspBytes).U, OuterClassifier.minEspBytes.U)
   private val truncated = ask(fields.payloadLength < least || fields.payloadLength(1, 0) =/= 0.U)
@@ -191,7 +193,7 @@ class OuterClassifier extends Module {
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
     val dropUdpMalformed, dropKeepalive, dropTruncated, dropEncapMismatch, dropTtl, dropPolicy = Value
-    val dropTransportHeader, dropStray, dropSadUpset, dropPolicyUpset = Value
+    val toWhole, dropTransportHeader, dropStray, dropSadUpset, dropPolicyUpset = Value
     val puntUnknown, puntIke, puntIkeCookie, puntIkeInit, puntIcmp, puntPolicy, sendEsp, sendBypass = Value
   }
   import Outcome._
@@ -202,6 +204,7 @@ class OuterClassifier extends Module {
         udpMalformed -> dropUdpMalformed,
         keepalive -> dropKeepalive,
         sadUpset -> dropSadUpset,
+        (esp && fragment) -> toWhole,
         (esp && truncated) -> dropTruncated,
         (esp && unknownSpi) -> puntUnknown,
         (esp && encapMismatch) -> dropEncapMismatch,
@@ -254,6 +257,7 @@ class OuterClassifier extends Module {
   )
   private val verdict = Wire(new OuterVerdict)
   verdict.toLink := forLink && !linkDown2
+  verdict.toWhole := is(toWhole)
   verdict.toPunt := frame.punts || reasons.map(_._1).reduce(_ || _)
   verdict.injected := false.B
   verdict.reason := Mux(frame.punts, frame.reason, Mux1H(reasons.map { case (punt, reason) => punt -> reason.U }))

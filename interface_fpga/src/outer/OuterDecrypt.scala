@@ -82,7 +82,9 @@ class OuterDecrypt(
       config.chip.receiveBeats,
       config.chip.priorityBeats,
       config.chip.puntBeats,
-      config.chip.reassembly
+      config.chip.reassembly,
+      config.chip.tracking,
+      ends = true
     )
   )
   path.io.control := io.receive

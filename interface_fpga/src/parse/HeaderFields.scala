@@ -110,6 +110,12 @@ class HeaderFields extends Bundle {
   val notice = Bool()
 
   /**
+   * With `fragment`: what follows of the upper layer is what the first fragment of its datagram
+   * says. Low from the parser, which knows one fragment alone.
+   */
+  val tracked = Bool()
+
+  /**
    * IPv4 fragment of TCP at offset 1: from byte 8 of the TCP header on, its flags among them (RFC
    * 1858 4).
    */

@@ -164,6 +164,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
   fields.dontFragment := v6 || head(1)(14)
   fields.fragment := walk2.fragment
   fields.notice := false.B
+  fields.tracked := false.B
   fields.overTcpFlags := !v6 && head(1)(12, 0) === 1.U && head(2)(23, 16) === IpHeader.tcp.U
   fields.protocol := walk2.protocol
   fields.source := Mux(v6, Cat(head.slice(2, 6)), head(3))

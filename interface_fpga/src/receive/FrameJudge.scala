@@ -63,7 +63,8 @@ class FrameJudgement extends Bundle {
  *  1. other IP of this link alone ([[AddressFindings.linkLocal]]): punt; passes of a bump in the
  *     wire
  *  1. from an address of the box: drop ownSource (RFC 1812 5.3.8)
- *  1. a fragment: punt, with a reason of its own if its sender has to be told ([[FragmentNotice]])
+ *  1. a fragment whose datagram's upper layer is not known (`tracked`): punt, with a reason of its
+ *     own if its sender has to be told ([[FragmentNotice]])
  *  1. with `delivers`, to an address of the box that is no bump in the wire: punt (RFC 1812 5.2.3)
  *
  * Of a frame that the management CPU has injected, the lines of macFilter, neighbour discovery, IP
@@ -119,7 +120,7 @@ class FrameJudge(delivers: Boolean) extends Module {
       RegNext(Mux(io.bump, FrameJudge.fromThisLink(fields), FrameJudge.neighbourDiscovery(fields))) && received,
       routed && received && addresses.io.out.linkLocal,
       received && addresses.io.out.own,
-      RegNext(fields.fragment),
+      RegNext(fields.fragment && !fields.tracked),
       if (delivers) routed && addresses.io.out.toOwn else false.B
     )
   )

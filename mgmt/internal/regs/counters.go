@@ -77,50 +77,55 @@ const (
 	InnerCounterDropInjectClosed          = 69
 	InnerCounterDropInjectSize            = 70
 	InnerCounterDropInjectPunt            = 71
-	InnerCounterLinkRxPackets             = 72
-	InnerCounterLinkRxLost                = 73
-	InnerCounterLinkResyncs               = 74
-	InnerCounterDropTxDisabled            = 75
-	InnerCounterDropNoSelector            = 76
-	InnerCounterDropReplayed              = 77
-	InnerCounterDropTooOld                = 78
-	InnerCounterDropSelectorMismatch      = 79
-	InnerCounterDropInnerMalformed        = 80
-	InnerCounterDropInnerChecksum         = 81
-	InnerCounterDropInnerNotIp            = 82
-	InnerCounterDropInnerExtensionHeaders = 83
-	InnerCounterDropInnerTtlExpired       = 84
-	InnerCounterDropEcn                   = 85
-	InnerCounterDropNoNextHop             = 86
-	InnerCounterTxFrames                  = 87
-	InnerCounterTxBytes                   = 88
-	InnerCounterDropInnerLifetime         = 89
-	InnerCounterInjectFrames              = 90
-	InnerCounterDropInjectDisabled        = 91
-	InnerCounterDropInjectLength          = 92
-	InnerCounterEcnUnexpected             = 93
-	InnerCounterDropFragmentOffset        = 94
-	InnerCounterDropInClearDenied         = 95
-	InnerCounterDropWindowUpset           = 96
-	InnerCounterWindowTopRepaired         = 97
-	InnerCounterWindowTopLost             = 98
-	InnerCounterWindowRowFilled           = 99
-	InnerCounterControlRepaired           = 100
-	InnerCounterDropInboundRuleUpset      = 101
-	InnerCounterInboundRuleRowUpset       = 102
-	InnerCounterDropInnerMartian          = 103
-	InnerCounterDropInnerOwnSource        = 104
-	InnerCounterDropRedSource             = 105
-	InnerCounterSelectorRowUpset          = 106
-	InnerCounterNextHopRowUpset           = 107
-	InnerCounterDropUnresolved            = 108
-	InnerCounterDropHostUpset             = 109
-	InnerCounterHostRowUpset              = 110
-	InnerCounterPuntTunnel                = 111
-	InnerCounterPuntClear                 = 112
-	InnerCounterDropPuntTunnel            = 113
-	InnerCounterDropPuntClear             = 114
-	InnerCounterDropInnerPuntOverflow     = 115
+	InnerCounterDropFragConflict          = 72
+	InnerCounterDropFragOverlap           = 73
+	InnerCounterDropFragOrphan            = 74
+	InnerCounterDropFragFull              = 75
+	InnerCounterLinkRxPackets             = 76
+	InnerCounterLinkRxLost                = 77
+	InnerCounterLinkResyncs               = 78
+	InnerCounterDropTxDisabled            = 79
+	InnerCounterDropNoSelector            = 80
+	InnerCounterDropReplayed              = 81
+	InnerCounterDropTooOld                = 82
+	InnerCounterDropSelectorMismatch      = 83
+	InnerCounterDropInnerMalformed        = 84
+	InnerCounterDropInnerChecksum         = 85
+	InnerCounterDropInnerNotIp            = 86
+	InnerCounterDropInnerExtensionHeaders = 87
+	InnerCounterDropInnerTtlExpired       = 88
+	InnerCounterDropEcn                   = 89
+	InnerCounterDropNoNextHop             = 90
+	InnerCounterTxFrames                  = 91
+	InnerCounterTxBytes                   = 92
+	InnerCounterDropInnerLifetime         = 93
+	InnerCounterInjectFrames              = 94
+	InnerCounterDropInjectDisabled        = 95
+	InnerCounterDropInjectLength          = 96
+	InnerCounterEcnUnexpected             = 97
+	InnerCounterDropFragmentOffset        = 98
+	InnerCounterDropInClearDenied         = 99
+	InnerCounterDropWindowUpset           = 100
+	InnerCounterWindowTopRepaired         = 101
+	InnerCounterWindowTopLost             = 102
+	InnerCounterWindowRowFilled           = 103
+	InnerCounterControlRepaired           = 104
+	InnerCounterDropInboundRuleUpset      = 105
+	InnerCounterInboundRuleRowUpset       = 106
+	InnerCounterDropInnerMartian          = 107
+	InnerCounterDropInnerOwnSource        = 108
+	InnerCounterDropRedSource             = 109
+	InnerCounterSelectorRowUpset          = 110
+	InnerCounterNextHopRowUpset           = 111
+	InnerCounterDropUnresolved            = 112
+	InnerCounterDropHostUpset             = 113
+	InnerCounterHostRowUpset              = 114
+	InnerCounterPuntTunnel                = 115
+	InnerCounterPuntClear                 = 116
+	InnerCounterDropPuntTunnel            = 117
+	InnerCounterDropPuntClear             = 118
+	InnerCounterDropInnerPuntOverflow     = 119
+	InnerCounterDropInnerFragConflict     = 120
 )
 
 // InnerCounters is ordered by index.
@@ -197,50 +202,55 @@ var InnerCounters = []Counter{
 	{Name: "drop_inject_closed", Index: 69, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_inject_size", Index: 70, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_inject_punt", Index: 71, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 72, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 73, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 74, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 77, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 80, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 84, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 87, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 88, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 89, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 90, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 91, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 92, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 93, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 94, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 96, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 97, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 98, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 99, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 100, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 101, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 102, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 103, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 104, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 105, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 106, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 107, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 108, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 109, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 110, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel", Index: 111, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear", Index: 112, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_tunnel", Index: 113, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_clear", Index: 114, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_punt_overflow", Index: 115, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_conflict", Index: 72, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_frag_overlap", Index: 73, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_frag_orphan", Index: 74, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_frag_full", Index: 75, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 76, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 77, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 78, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 80, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 91, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 92, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 93, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 94, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 96, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 97, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 98, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 100, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 101, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 102, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 103, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 104, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 105, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 106, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 107, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 108, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 109, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 110, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 111, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 112, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 113, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 114, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel", Index: 115, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear", Index: 116, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_tunnel", Index: 117, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_clear", Index: 118, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_punt_overflow", Index: 119, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_frag_conflict", Index: 120, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.
@@ -408,6 +418,10 @@ const (
 	OuterCounterDropPuntIkeCookie      = 90
 	OuterCounterDropPuntIkeInit        = 91
 	OuterCounterPeerRowUpset           = 92
+	OuterCounterDropFragConflict       = 93
+	OuterCounterDropFragOverlap        = 94
+	OuterCounterDropFragOrphan         = 95
+	OuterCounterDropFragFull           = 96
 )
 
 // OuterCounters is ordered by index.
@@ -505,4 +519,8 @@ var OuterCounters = []Counter{
 	{Name: "drop_punt_ike_cookie", Index: 90, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_punt_ike_init", Index: 91, Path: "decrypt", Kind: "drop"},
 	{Name: "peer_row_upset", Index: 92, Path: "decrypt", Kind: "info"},
+	{Name: "drop_frag_conflict", Index: 93, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_overlap", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_orphan", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_full", Index: 96, Path: "decrypt", Kind: "drop"},
 }

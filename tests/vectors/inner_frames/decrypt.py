@@ -137,8 +137,9 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
         ("tx_frames", "frag=1, proto=132"),
     )
     for i, (counter, fragment) in enumerate(over_header):
-        yield counter, 5, base + 30 + i, 4, 0, False, f"{ip(', ' + fragment)} / Raw(bytes(64))", None
-        yield "tx_frames", 7, 0, 0, 0, True, f"{ip(', ' + fragment)} / Raw(bytes(64))", None
+        alone = f"{ip(', ' + fragment).replace('id=1', f'id={200 + i}')} / Raw(bytes(64))"
+        yield counter, 5, base + 30 + i, 4, 0, False, alone, None
+        yield "tx_frames", 7, 0, 0, 0, True, alone, None
     yield "drop_fragment_offset", 5, base + 37, 4, 3, False, f"{ip(', frag=1, proto=6, ttl=1')} / Raw(bytes(64))", None
     yield "drop_selector_mismatch", 8, 4000, 4, 0, False, f"{ip(', frag=1, proto=6')} / Raw(bytes(64))", None
     yield "drop_inner_malformed", 5, base + 2, 4, 0, False, 'IPv6(src="2001:db8::1", dst="2001:db8::2")', None

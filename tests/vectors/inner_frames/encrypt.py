@@ -87,7 +87,7 @@ def encrypt_cases() -> Iterator[tuple[str, int, str]]:
     # put together.
     for field in ('flags="MF"', 'flags="MF", frag=7'):
         yield "drop_reasm_length", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp} / Raw(bytes(7))"
-    yield "drop_reasm_oversize", 0, f"{ip('10.1.0.9', ', frag=1199')} / {udp} / Raw(bytes(40))"
+    yield "drop_reasm_length", 0, f"{ip('10.1.0.9', ', frag=8191')} / {udp} / Raw(bytes(40))"
     for field in ("version=5", "ihl=4", "len=19", "len=47", "len=1501"):
         yield "drop_ip_malformed", 0, f"{ip('10.1.0.9', ', ' + field)} / {udp}"
     for field in ("chksum=0", "chksum=0xffff", "chksum=1"):
@@ -176,7 +176,7 @@ def encrypt_cases_v6() -> Iterator[tuple[str, int, str]]:
         yield "tx_protect", 5, f"{ip(there, src=address)} / {udp}"
     # Fragments, too many headers, broken ones.
     yield "drop_reasm_length", 0, f"{ip(there)} / Fragment(m=1) / {udp} / Raw(bytes(1))"
-    yield "drop_reasm_oversize", 0, f"{ip(there)} / HopByHop() / Fragment(offset=1199) / {udp}"
+    yield "drop_reasm_length", 0, f"{ip(there)} / HopByHop() / Fragment(offset=8191) / {udp}"
     # First fragments without all of the upper-layer header (RFC 7112); test_chip_fragments.py has
     # those with just all of it.
     for protocol, size in ((6, 8), (6, 16), (132, 8), (51, 8), (4, 8), (4, 16), (41, 32)):

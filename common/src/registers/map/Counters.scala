@@ -75,50 +75,55 @@ object InnerCounters {
   val dropInjectClosed = 69
   val dropInjectSize = 70
   val dropInjectPunt = 71
-  val linkRxPackets = 72
-  val linkRxLost = 73
-  val linkResyncs = 74
-  val dropTxDisabled = 75
-  val dropNoSelector = 76
-  val dropReplayed = 77
-  val dropTooOld = 78
-  val dropSelectorMismatch = 79
-  val dropInnerMalformed = 80
-  val dropInnerChecksum = 81
-  val dropInnerNotIp = 82
-  val dropInnerExtensionHeaders = 83
-  val dropInnerTtlExpired = 84
-  val dropEcn = 85
-  val dropNoNextHop = 86
-  val txFrames = 87
-  val txBytes = 88
-  val dropInnerLifetime = 89
-  val injectFrames = 90
-  val dropInjectDisabled = 91
-  val dropInjectLength = 92
-  val ecnUnexpected = 93
-  val dropFragmentOffset = 94
-  val dropInClearDenied = 95
-  val dropWindowUpset = 96
-  val windowTopRepaired = 97
-  val windowTopLost = 98
-  val windowRowFilled = 99
-  val controlRepaired = 100
-  val dropInboundRuleUpset = 101
-  val inboundRuleRowUpset = 102
-  val dropInnerMartian = 103
-  val dropInnerOwnSource = 104
-  val dropRedSource = 105
-  val selectorRowUpset = 106
-  val nextHopRowUpset = 107
-  val dropUnresolved = 108
-  val dropHostUpset = 109
-  val hostRowUpset = 110
-  val puntTunnel = 111
-  val puntClear = 112
-  val dropPuntTunnel = 113
-  val dropPuntClear = 114
-  val dropInnerPuntOverflow = 115
+  val dropFragConflict = 72
+  val dropFragOverlap = 73
+  val dropFragOrphan = 74
+  val dropFragFull = 75
+  val linkRxPackets = 76
+  val linkRxLost = 77
+  val linkResyncs = 78
+  val dropTxDisabled = 79
+  val dropNoSelector = 80
+  val dropReplayed = 81
+  val dropTooOld = 82
+  val dropSelectorMismatch = 83
+  val dropInnerMalformed = 84
+  val dropInnerChecksum = 85
+  val dropInnerNotIp = 86
+  val dropInnerExtensionHeaders = 87
+  val dropInnerTtlExpired = 88
+  val dropEcn = 89
+  val dropNoNextHop = 90
+  val txFrames = 91
+  val txBytes = 92
+  val dropInnerLifetime = 93
+  val injectFrames = 94
+  val dropInjectDisabled = 95
+  val dropInjectLength = 96
+  val ecnUnexpected = 97
+  val dropFragmentOffset = 98
+  val dropInClearDenied = 99
+  val dropWindowUpset = 100
+  val windowTopRepaired = 101
+  val windowTopLost = 102
+  val windowRowFilled = 103
+  val controlRepaired = 104
+  val dropInboundRuleUpset = 105
+  val inboundRuleRowUpset = 106
+  val dropInnerMartian = 107
+  val dropInnerOwnSource = 108
+  val dropRedSource = 109
+  val selectorRowUpset = 110
+  val nextHopRowUpset = 111
+  val dropUnresolved = 112
+  val dropHostUpset = 113
+  val hostRowUpset = 114
+  val puntTunnel = 115
+  val puntClear = 116
+  val dropPuntTunnel = 117
+  val dropPuntClear = 118
+  val dropInnerPuntOverflow = 119
+  val dropInnerFragConflict = 120
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -192,50 +197,55 @@ object InnerCounters {
     CounterDesc("drop_inject_closed", 69, "encrypt", "drop"),
     CounterDesc("drop_inject_size", 70, "encrypt", "drop"),
     CounterDesc("drop_inject_punt", 71, "encrypt", "drop"),
-    CounterDesc("link_rx_packets", 72, "decrypt", "received"),
-    CounterDesc("link_rx_lost", 73, "decrypt", "lost"),
-    CounterDesc("link_resyncs", 74, "decrypt", "info"),
-    CounterDesc("drop_tx_disabled", 75, "decrypt", "drop"),
-    CounterDesc("drop_no_selector", 76, "decrypt", "drop"),
-    CounterDesc("drop_replayed", 77, "decrypt", "drop"),
-    CounterDesc("drop_too_old", 78, "decrypt", "drop"),
-    CounterDesc("drop_selector_mismatch", 79, "decrypt", "drop"),
-    CounterDesc("drop_inner_malformed", 80, "decrypt", "drop"),
-    CounterDesc("drop_inner_checksum", 81, "decrypt", "drop"),
-    CounterDesc("drop_inner_not_ip", 82, "decrypt", "drop"),
-    CounterDesc("drop_inner_extension_headers", 83, "decrypt", "drop"),
-    CounterDesc("drop_inner_ttl_expired", 84, "decrypt", "drop"),
-    CounterDesc("drop_ecn", 85, "decrypt", "drop"),
-    CounterDesc("drop_no_next_hop", 86, "decrypt", "drop"),
-    CounterDesc("tx_frames", 87, "decrypt", "sent"),
-    CounterDesc("tx_bytes", 88, "decrypt", "info"),
-    CounterDesc("drop_inner_lifetime", 89, "decrypt", "drop"),
-    CounterDesc("inject_frames", 90, "decrypt", "injected"),
-    CounterDesc("drop_inject_disabled", 91, "decrypt", "drop"),
-    CounterDesc("drop_inject_length", 92, "decrypt", "drop"),
-    CounterDesc("ecn_unexpected", 93, "decrypt", "info"),
-    CounterDesc("drop_fragment_offset", 94, "decrypt", "drop"),
-    CounterDesc("drop_in_clear_denied", 95, "decrypt", "drop"),
-    CounterDesc("drop_window_upset", 96, "decrypt", "drop"),
-    CounterDesc("window_top_repaired", 97, "decrypt", "info"),
-    CounterDesc("window_top_lost", 98, "decrypt", "info"),
-    CounterDesc("window_row_filled", 99, "decrypt", "info"),
-    CounterDesc("control_repaired", 100, "decrypt", "info"),
-    CounterDesc("drop_inbound_rule_upset", 101, "decrypt", "drop"),
-    CounterDesc("inbound_rule_row_upset", 102, "decrypt", "info"),
-    CounterDesc("drop_inner_martian", 103, "decrypt", "drop"),
-    CounterDesc("drop_inner_own_source", 104, "decrypt", "drop"),
-    CounterDesc("drop_red_source", 105, "decrypt", "drop"),
-    CounterDesc("selector_row_upset", 106, "decrypt", "info"),
-    CounterDesc("next_hop_row_upset", 107, "decrypt", "info"),
-    CounterDesc("drop_unresolved", 108, "decrypt", "drop"),
-    CounterDesc("drop_host_upset", 109, "decrypt", "drop"),
-    CounterDesc("host_row_upset", 110, "decrypt", "info"),
-    CounterDesc("punt_tunnel", 111, "decrypt", "punted"),
-    CounterDesc("punt_clear", 112, "decrypt", "punted"),
-    CounterDesc("drop_punt_tunnel", 113, "decrypt", "drop"),
-    CounterDesc("drop_punt_clear", 114, "decrypt", "drop"),
-    CounterDesc("drop_inner_punt_overflow", 115, "decrypt", "drop")
+    CounterDesc("drop_frag_conflict", 72, "encrypt", "drop"),
+    CounterDesc("drop_frag_overlap", 73, "encrypt", "drop"),
+    CounterDesc("drop_frag_orphan", 74, "encrypt", "drop"),
+    CounterDesc("drop_frag_full", 75, "encrypt", "drop"),
+    CounterDesc("link_rx_packets", 76, "decrypt", "received"),
+    CounterDesc("link_rx_lost", 77, "decrypt", "lost"),
+    CounterDesc("link_resyncs", 78, "decrypt", "info"),
+    CounterDesc("drop_tx_disabled", 79, "decrypt", "drop"),
+    CounterDesc("drop_no_selector", 80, "decrypt", "drop"),
+    CounterDesc("drop_replayed", 81, "decrypt", "drop"),
+    CounterDesc("drop_too_old", 82, "decrypt", "drop"),
+    CounterDesc("drop_selector_mismatch", 83, "decrypt", "drop"),
+    CounterDesc("drop_inner_malformed", 84, "decrypt", "drop"),
+    CounterDesc("drop_inner_checksum", 85, "decrypt", "drop"),
+    CounterDesc("drop_inner_not_ip", 86, "decrypt", "drop"),
+    CounterDesc("drop_inner_extension_headers", 87, "decrypt", "drop"),
+    CounterDesc("drop_inner_ttl_expired", 88, "decrypt", "drop"),
+    CounterDesc("drop_ecn", 89, "decrypt", "drop"),
+    CounterDesc("drop_no_next_hop", 90, "decrypt", "drop"),
+    CounterDesc("tx_frames", 91, "decrypt", "sent"),
+    CounterDesc("tx_bytes", 92, "decrypt", "info"),
+    CounterDesc("drop_inner_lifetime", 93, "decrypt", "drop"),
+    CounterDesc("inject_frames", 94, "decrypt", "injected"),
+    CounterDesc("drop_inject_disabled", 95, "decrypt", "drop"),
+    CounterDesc("drop_inject_length", 96, "decrypt", "drop"),
+    CounterDesc("ecn_unexpected", 97, "decrypt", "info"),
+    CounterDesc("drop_fragment_offset", 98, "decrypt", "drop"),
+    CounterDesc("drop_in_clear_denied", 99, "decrypt", "drop"),
+    CounterDesc("drop_window_upset", 100, "decrypt", "drop"),
+    CounterDesc("window_top_repaired", 101, "decrypt", "info"),
+    CounterDesc("window_top_lost", 102, "decrypt", "info"),
+    CounterDesc("window_row_filled", 103, "decrypt", "info"),
+    CounterDesc("control_repaired", 104, "decrypt", "info"),
+    CounterDesc("drop_inbound_rule_upset", 105, "decrypt", "drop"),
+    CounterDesc("inbound_rule_row_upset", 106, "decrypt", "info"),
+    CounterDesc("drop_inner_martian", 107, "decrypt", "drop"),
+    CounterDesc("drop_inner_own_source", 108, "decrypt", "drop"),
+    CounterDesc("drop_red_source", 109, "decrypt", "drop"),
+    CounterDesc("selector_row_upset", 110, "decrypt", "info"),
+    CounterDesc("next_hop_row_upset", 111, "decrypt", "info"),
+    CounterDesc("drop_unresolved", 112, "decrypt", "drop"),
+    CounterDesc("drop_host_upset", 113, "decrypt", "drop"),
+    CounterDesc("host_row_upset", 114, "decrypt", "info"),
+    CounterDesc("punt_tunnel", 115, "decrypt", "punted"),
+    CounterDesc("punt_clear", 116, "decrypt", "punted"),
+    CounterDesc("drop_punt_tunnel", 117, "decrypt", "drop"),
+    CounterDesc("drop_punt_clear", 118, "decrypt", "drop"),
+    CounterDesc("drop_inner_punt_overflow", 119, "decrypt", "drop"),
+    CounterDesc("drop_inner_frag_conflict", 120, "decrypt", "drop")
   )
 }
 
@@ -400,6 +410,10 @@ object OuterCounters {
   val dropPuntIkeCookie = 90
   val dropPuntIkeInit = 91
   val peerRowUpset = 92
+  val dropFragConflict = 93
+  val dropFragOverlap = 94
+  val dropFragOrphan = 95
+  val dropFragFull = 96
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("link_rx_packets", 0, "encrypt", "received"),
     CounterDesc("link_rx_lost", 1, "encrypt", "lost"),
@@ -493,6 +507,10 @@ object OuterCounters {
     CounterDesc("punt_ike_init", 89, "decrypt", "punted"),
     CounterDesc("drop_punt_ike_cookie", 90, "decrypt", "drop"),
     CounterDesc("drop_punt_ike_init", 91, "decrypt", "drop"),
-    CounterDesc("peer_row_upset", 92, "decrypt", "info")
+    CounterDesc("peer_row_upset", 92, "decrypt", "info"),
+    CounterDesc("drop_frag_conflict", 93, "decrypt", "drop"),
+    CounterDesc("drop_frag_overlap", 94, "decrypt", "drop"),
+    CounterDesc("drop_frag_orphan", 95, "decrypt", "drop"),
+    CounterDesc("drop_frag_full", 96, "decrypt", "drop")
   )
 }

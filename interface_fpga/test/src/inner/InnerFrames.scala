@@ -18,6 +18,13 @@ trait InnerFrames extends Assertions {
   def rows(name: String): Seq[Seq[String]] =
     Source.fromResource(name).getLines().filterNot(_.startsWith("#")).map(_.split(" ").toSeq).toSeq
 
+  /** An IP packet on the way to the link. */
+  def onward(ip: Seq[Byte], sa: Int, bypass: Boolean): LinkPacket = {
+    val v6 = ip.head >> 4 == 6
+    val tos = if (v6) ip.head << 4 & 0xf0 | ip(1) >> 4 & 0xf else ip(1) & 0xff
+    LinkPacket(ip, sa, bypass, tos, v6 || (ip(6) & 0x40) != 0, if (v6) 41 else 4)
+  }
+
   /** @param expected the packets for the link: none, the packet, or its fragments */
   case class Encrypt(counter: String, expected: Seq[LinkPacket], frame: Seq[Byte]) {
 
@@ -31,12 +38,7 @@ trait InnerFrames extends Assertions {
   }
 
   val encrypts: Seq[Encrypt] = rows("inner_encrypt.txt").map { case Seq(counter, sa, bypass, frame, out) =>
-    val packets = out.split(",").toSeq.filter(_ != "-").map { digits =>
-      val ip = bytes(digits)
-      val v6 = ip.head >> 4 == 6
-      val tos = if (v6) ip.head << 4 & 0xf0 | ip(1) >> 4 & 0xf else ip(1) & 0xff
-      LinkPacket(ip, sa.toInt, bypass == "1", tos, v6 || (ip(6) & 0x40) != 0, if (v6) 41 else 4)
-    }
+    val packets = out.split(",").toSeq.filter(_ != "-").map(digits => onward(bytes(digits), sa.toInt, bypass == "1"))
     Encrypt(counter, packets, bytes(frame))
   }
 
@@ -59,7 +61,7 @@ trait InnerFrames extends Assertions {
 
   def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {
     for (((g, w), i) <- got.zip(want).zipWithIndex) assert(g == w, s"$clue $i\n  got  ${show(g)}\n  want ${show(w)}")
-    assert(got.size == want.size, clue)
+    assert(got.size == want.size, s"$clue: ${got.size} of ${want.size}")
   }
 
   /** For comparison where a frame may overtake one that may be a fragment. */

@@ -9,24 +9,30 @@ import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.{Pace, Packet, StreamBench, StreamEnds, StreamHarness}
 import sallyport.iface.mac.{MacReceive, RxMeta}
 import sallyport.iface.outer.{Outcome, OuterFrame, OuterFrames}
+import sallyport.iface.parse.ExtensionSkip
 import sallyport.iface.reassembly.{ChipFragments, ReassemblyConfig, ScapyCuts}
+import sallyport.iface.tracking.{TrackerConfig, UpperFields}
 
 import scala.io.Source
 import scala.util.Random
 
 /**
- * A [[FragmentDetour]] between source and sink; events: stalls, datagrams, cycles with drops. The
- * setting is one of those below.
+ * A [[FragmentDetour]] between source and sink; events: stalls, whole datagrams, cycles with drops.
+ * The setting is one of those below.
  */
 private object DetourHarness {
   val router = 0
   val bump = 1
 
-  /** A router that has the address [[OuterFrames.localIpv6]]. */
+  /** A router that tells who sends bad fragments to it. */
   val end = 2
 
+  /** Each frame is one that comes back. */
+  val back = 3
+
+  /** The address there is [[OuterFrames.localIpv6]]. */
   def connect(ends: StreamEnds[RxMeta, WholeMeta]): Unit = {
-    val dut = Module(new FragmentDetour(ReassemblyConfig.small))
+    val dut = Module(new FragmentDetour(ReassemblyConfig.small, TrackerConfig.small, ends = true))
     dut.io.bump := ends.setting === bump.U
     dut.io.own.valid := ends.setting === end.U
     dut.io.own.bits.v4 := 1.U
@@ -36,14 +42,19 @@ private object DetourHarness {
     dut.io.sources := 0.U.asTypeOf(dut.io.sources)
     dut.io.limits.timeout := 1000.U
     dut.io.limits.perSource := 64.U
-    dut.io.in <> ends.in
+    dut.io.skip := ExtensionSkip.all
+    val isBack = ends.setting === back.U
+    for ((to, here) <- Seq(dut.io.in -> !isBack, dut.io.back -> isBack)) {
+      to.bits := ends.in.bits
+      to.valid := ends.in.valid && here
+    }
+    ends.in.ready := Mux(isBack, dut.io.back.ready, dut.io.in.ready)
     ends.out <> dut.io.out
     ends.events(0) := ends.in.valid && !ends.in.ready
-    ends.events(1) := dut.io.events.reassembled
-    ends.events(2) := dut.io.events.elements.collect {
+    ends.events(1) := dut.io.events.reassembly.reassembled
+    ends.events(2) := Seq(dut.io.events.reassembly, dut.io.events.tracking).flatMap(_.elements).collect {
       case (name, count) if name.startsWith("drop") => count.asUInt.orR
-    }
-      .reduce(_ || _)
+    }.reduce(_ || _)
   }
 }
 
@@ -54,6 +65,7 @@ private class DetourHarness extends StreamHarness(new RxMeta, new WholeMeta, 409
  * it cut.
  */
 class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
+  private val upperBits = new UpperFields().getWidth
   private def bytes(hex: String): Seq[Byte] = hex.grouped(2).map(Integer.parseInt(_, 16).toByte).toSeq
   private def packet(bytes: Seq[Byte]): Packet = Packet(bytes, bytes.length)
 
@@ -79,13 +91,22 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
 
     /** Frames without a notice, and those with one. */
     def judged(frames: Seq[Seq[Byte]], idle: Int, pressure: Int): (Seq[Seq[Byte]], Seq[Seq[Byte]]) = {
+      val (noticed, plain) = followed(frames, idle, pressure).partition(_._2.testBit(upperBits + 1))
+      (plain.map(_._1), noticed.map(_._1))
+    }
+
+    /** Frames, each with its metadata: a notice in front of the upper-layer fields. */
+    def followed(frames: Seq[Seq[Byte]], idle: Int, pressure: Int): Seq[(Seq[Byte], BigInt)] = {
       stream.load(frames.map(packet))
       stream.run(idle, pressure, 1, setting = setting)
       val got = stream.received
-      assert(got.forall(p => p.meta >> 1 == 2 * p.bytes.length), "lengths, and none injected")
-      val (noticed, plain) = got.partition(_.meta.testBit(0))
-      (plain.map(_.bytes), noticed.map(_.bytes))
+      assert(got.forall(p => p.meta >> (upperBits + 2) == 2 * p.bytes.length), "lengths, and none injected")
+      got.map(p => (p.bytes, p.meta & ((BigInt(1) << (upperBits + 2)) - 1)))
     }
+
+    /** The upper-layer fields of a fragment that goes on as one. */
+    def upper(said: BigInt): Option[BigInt] =
+      Option.when(said.testBit(upperBits))(said & ((BigInt(1) << upperBits) - 1))
   }
 
   /** Frame, whether it is IPv6, and whether it is a fragment that can be judged. */
@@ -111,27 +132,50 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
         val whole = group.filterNot(_._3)
         val missing = whole.map(_._1).diff(got)
         assert(missing.isEmpty)
-        // Some of the fragments happen to make a datagram.
-        assert(got.size == whole.size + bench.stream.events(1))
+        val fragments = group.filter(_._3).map(_._1)
+        assert(got.diff(whole.map(_._1)).forall(fragments.contains))
         val v4 = whole.filterNot(_._2).map(_._1)
         assert(got.filter(v4.toSet) == v4)
       }
     }
   }
 
-  test("what scapy cut is whole again, in any order, behind any number of tags, among other frames") {
+  test("what scapy cut goes on with what the first fragment says, in any order, among other frames") {
+    val cuts = ScapyCuts.read("reassembly_packets.txt").filter(_.packet.length <= MacReceive.maxBytes)
+      .filter(c => c.fragments.head.of.link.nonEmpty && c.fragments.size > 1)
+    val dice = new Random(3)
+    val others = dissected.filterNot(_._3).map(_._1).filter(_.length < 300)
+    simulateShared(())(new DetourHarness) { dut =>
+      val bench = new Bench(dut)
+      for (group <- cuts.take(24).grouped(3)) {
+        bench.reset()
+        val fragments = dice.shuffle(group.flatMap(_.arrivals.map(_.bytes)))
+        val frames = fragments.flatMap(f => f +: Seq.fill(dice.nextInt(3))(others(dice.nextInt(others.size))))
+        val got = bench.followed(frames, Pace.Half, Pace.Half)
+        assert(bench.stream.events(1) == 0 && bench.stream.events(2) == 0)
+        assert(got.map(_._1).sortBy(_.toString) == frames.sortBy(_.toString))
+        for (cut <- group) {
+          val said = got.filter(g => cut.arrivals.map(_.bytes).contains(g._1)).map(g => bench.upper(g._2))
+          assert(said.size == cut.arrivals.size && said.toSet.size == 1 && said.head.nonEmpty)
+        }
+        assert(got.filterNot(g => fragments.contains(g._1)).forall(g => bench.upper(g._2).isEmpty))
+      }
+    }
+  }
+
+  test("what comes back is whole again, in any order, behind any number of tags, among other frames") {
     val cuts = ScapyCuts.read("reassembly_packets.txt").filter(_.packet.length <= MacReceive.maxBytes)
       .filter(_.fragments.head.of.link.nonEmpty)
     assert(cuts.map(_.fragments.head.of.link.length).toSet == Set(14, 18, 22))
     val dice = new Random(2)
     val others = dissected.filterNot(_._3).map(_._1).filter(_.length < 300)
     simulateShared(())(new DetourHarness) { dut =>
-      val bench = new Bench(dut)
-      for (group <- cuts.grouped(8); pressure <- Seq(Pace.Always, Pace.Half)) {
+      val bench = new Bench(dut, DetourHarness.back)
+      for (group <- cuts.grouped(8)) {
         bench.reset()
         val fragments = dice.shuffle(group.flatMap(_.arrivals.map(_.bytes)))
         val frames = fragments.flatMap(f => f +: Seq.fill(dice.nextInt(3))(others(dice.nextInt(others.size))))
-        val got = bench.play(frames, Pace.Half, pressure)
+        val got = bench.play(frames, Pace.Half, Pace.Always)
         // A fragment that is all of its datagram passes as it came (RFC 6946).
         val (cutUp, atomic) = group.partition(_.fragments.size > 1)
         assert(bench.stream.events(1) == cutUp.size && bench.stream.events(2) == 0)
@@ -142,18 +186,18 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
-  test("fragments of one link and of multicast are put together in a bump in the wire, and pass apart elsewhere") {
+  test("fragments of one link and of multicast are followed in a bump in the wire, and pass as frames elsewhere") {
     val cuts = ChipFragments.of("link")
     assert(cuts.size >= 2 && cuts.forall(_.fragments.size > 1))
     simulateShared(())(new DetourHarness) { dut =>
       for (bump <- Seq(true, false)) {
         val bench = new Bench(dut, if (bump) DetourHarness.bump else DetourHarness.router)
         bench.reset()
-        for (cut <- cuts; order <- Seq(cut.fragments, cut.fragments.reverse))
-          assert(
-            bench.play(order, Pace.Half, Pace.Always) == (if (bump) Seq(cut.whole) else order),
-            s"${cut.name} $bump"
-          )
+        for (cut <- cuts; order <- Seq(cut.fragments, cut.fragments.reverse)) {
+          val got = bench.followed(order, Pace.Half, Pace.Always)
+          assert(got.map(_._1).toSet == order.toSet && got.size == order.size, s"${cut.name} $bump")
+          assert(got.forall(g => bench.upper(g._2).nonEmpty == bump), s"${cut.name} $bump")
+        }
         assert(bench.stream.events(2) == 0)
       }
     }
@@ -172,8 +216,7 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
         bench.reset()
         val (plain, noticed) = bench.judged(frames, Pace.Half, Pace.Half)
         assert(noticed == (if (ours) bad else Nil), ours)
-        // In transit, what would be too long kills its datagram.
-        assert(plain == (if (ours) Seq(cut.whole) else Nil), ours)
+        assert(plain == Seq(cut.whole), ours)
         assert((bench.stream.events(2) == 0) == ours, ours)
       }
     }

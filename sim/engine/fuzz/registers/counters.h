@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 116> kInnerCounters{{
+inline constexpr std::array<Counter, 121> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -84,6 +84,10 @@ inline constexpr std::array<Counter, 116> kInnerCounters{{
     {"drop_inject_closed", "encrypt", "drop"},
     {"drop_inject_size", "encrypt", "drop"},
     {"drop_inject_punt", "encrypt", "drop"},
+    {"drop_frag_conflict", "encrypt", "drop"},
+    {"drop_frag_overlap", "encrypt", "drop"},
+    {"drop_frag_orphan", "encrypt", "drop"},
+    {"drop_frag_full", "encrypt", "drop"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},
@@ -128,6 +132,7 @@ inline constexpr std::array<Counter, 116> kInnerCounters{{
     {"drop_punt_tunnel", "decrypt", "drop"},
     {"drop_punt_clear", "decrypt", "drop"},
     {"drop_inner_punt_overflow", "decrypt", "drop"},
+    {"drop_inner_frag_conflict", "decrypt", "drop"},
 }};
 
 inline constexpr std::array<Counter, 31> kCryptoCounters{{
@@ -164,7 +169,7 @@ inline constexpr std::array<Counter, 31> kCryptoCounters{{
     {"drop_dec_upset", "decrypt", "drop"},
 }};
 
-inline constexpr std::array<Counter, 93> kOuterCounters{{
+inline constexpr std::array<Counter, 97> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -258,6 +263,10 @@ inline constexpr std::array<Counter, 93> kOuterCounters{{
     {"drop_punt_ike_cookie", "decrypt", "drop"},
     {"drop_punt_ike_init", "decrypt", "drop"},
     {"peer_row_upset", "decrypt", "info"},
+    {"drop_frag_conflict", "decrypt", "drop"},
+    {"drop_frag_overlap", "decrypt", "drop"},
+    {"drop_frag_orphan", "decrypt", "drop"},
+    {"drop_frag_full", "decrypt", "drop"},
 }};
 
 }  // namespace sallyport::fuzz
