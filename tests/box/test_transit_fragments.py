@@ -210,8 +210,8 @@ def test_ping_of_any_size_crosses(tmp_path: Path) -> None:
 
 
 def test_junk_that_waits_keeps_no_other_from_waiting(tmp_path: Path) -> None:
-    """Later fragments whose first one never comes, at line rate: the oldest gives way, and datagrams
-    that come in the wrong order among them pass."""
+    """Later fragments whose first one never comes, at line rate: the oldest gives way, and
+    datagrams that come in the wrong order among them pass."""
     junk = [
         IP(bytes(IP(src="198.18.9.9", dst="198.19.0.1", id=number, frag=100, proto=17) / Raw(bytes(1400))))
         for number in range(400)

@@ -14,9 +14,9 @@ UNIT = 8
 
 @dataclass(frozen=True)
 class Upper:
-    """The fields that selectors ask for, and the SPI that stands there in ESP. `units`: 8-byte units
-    of the datagram's payload up to the end of those fields. `at`: where they begin in the first
-    one's frame."""
+    """The fields that selectors ask for, and the SPI that stands there in ESP. `units`: 8-byte
+    units of the datagram's payload up to the end of those fields. `at`: where they begin in the
+    first one's frame."""
 
     protocol: int
     upper: str

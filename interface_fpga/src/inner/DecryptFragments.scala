@@ -10,9 +10,9 @@ import sallyport.iface.reassembly.FragmentInfo
 import sallyport.iface.tracking.{FragmentQuery, FragmentTable, TrackerConfig}
 
 /**
- * Gives fragments out of a tunnel, or in clear, the upper-layer fields of their datagram's first one
- * (RFC 4301 7.3), if that came before them on the same SA. Else they keep OPAQUE ports, and only
- * selectors that name none allow them.
+ * Gives fragments out of a tunnel, or in clear, the upper-layer fields of their datagram's first
+ * one (RFC 4301 7.3), if that came before them on the same SA. Else they keep OPAQUE ports, and
+ * only selectors that name none allow them.
  *
  * A pipeline without stalls: `out` belongs to the `in` of [[DecryptFragments.latency]] cycles
  * before, which come at most every second cycle. `soon` names each packet a cycle before it, and
@@ -32,7 +32,9 @@ class DecryptFragments(p: TrackerConfig, tickCycles: Int) extends Module {
     val meta = Input(new LinkMeta)
     val out = Output(new HeaderFields)
 
-    /** With `out`: a first fragment unlike another one of its datagram; a later one over the first. */
+    /**
+     * With `out`: a first fragment unlike another one of its datagram; a later one over the first.
+     */
     val conflict = Output(Bool())
     val overlap = Output(Bool())
   })

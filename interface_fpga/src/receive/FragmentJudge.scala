@@ -50,11 +50,11 @@ class FragmentJudgement extends Bundle {
  * ([[FragmentNotice]]). Of a fragment the first line that fits counts:
  *
  *  1. a wrong length: drop length; first of IPv6 without all headers: drop headers
- *  1. its policy wants the whole datagram (`back`), or its datagram `ends` here: ESP to this box, of
- *     a bump in the wire any ESP: it joins its datagram
+ *  1. its policy wants the whole datagram (`back`), or its datagram `ends` here: ESP to this box,
+ *     of a bump in the wire any ESP: it joins its datagram
  *  1. another first one than came before: drop conflict; over fields of the first: drop overlap
- *  1. it is the first, or the first has come: if the datagram ends here, UDP to this box's port 4500
- *     or 500 or of a bump in the wire any to port 4500, it joins its datagram; else it passes
+ *  1. it is the first, or the first has come: if the datagram ends here, UDP to this box's port
+ *     4500 or 500 or of a bump in the wire any to port 4500, it joins its datagram; else it passes
  *  1. it has waited as long as it may: drop orphan; else it waits
  *
  * A pipeline without stalls: one frame every second cycle, answered in order.

@@ -25,7 +25,7 @@ class WaitingMeta extends Bundle {
  * A round lets out each fragment that is there, for another look-up; one that finds nothing comes
  * back in. A round begins behind the one before it: when a first fragment has come or time has
  * passed, or when a fragment comes in within [[FragmentRing.hopeCycles]] of a first one of its
- * `mark`. So what comes back goes round for twice as long at most.
+ * `mark`. A fragment goes round for twice as long at most.
  *
  * While less room is left than the longest frame needs, a fragment that comes to the head is
  * dropped (`dropFull`), at a beat a cycle, unless a first fragment of its `mark` has come in those

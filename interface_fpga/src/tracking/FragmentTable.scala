@@ -60,8 +60,8 @@ class FragmentAnswer extends Bundle {
 }
 
 /**
- * The upper-layer fields of datagrams of which the first fragment has come (RFC 4301 7.3, stateful
- * fragment checking).
+ * The upper-layer fields of first fragments, for the later ones of their datagrams (RFC 4301 7.3,
+ * stateful fragment checking).
  *
  * Four ways under one hash; keys are compared whole. A first fragment without a row writes one, in
  * place of the oldest of its four. A row lives for `timeout` ticks; then it is as if it were not
