@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "fuzz/drive/balance.h"
 #include "fuzz/drive/bench.h"
@@ -41,6 +42,7 @@ class InterfaceFuzz : public Bench {
     const Control* controls;
     size_t controlCount;
     uint16_t reassemblyTimeout;
+    std::vector<uint16_t> injectLimits;
     unsigned tables;
     std::set<unsigned> decisions;                   // tables whose rows may have BYPASS
     std::set<unsigned> windows;                     // tables whose rows start windows anew

@@ -20,7 +20,7 @@ void InterfaceFuzz::configure(bool bypass) {
     requests.push_back({true, kind_.controls[i].address, kind_.controls[i].reset});
   // Fragments are given up and the CPU's frames leave soon: none is held when a round ends.
   requests.push_back({true, kind_.reassemblyTimeout, 1});
-  requests.push_back({true, inner::kLimitInject.address, ~0u});
+  for (const uint16_t limit : kind_.injectLimits) requests.push_back({true, limit, ~0u});
   requests.insert(requests.end(), kind_.others.begin(), kind_.others.end());
   software_.ask(std::move(requests));
   for (unsigned table = 0; table < kind_.tables; table++)

@@ -139,8 +139,10 @@ void InterfaceFuzz::anyInjected() {
   const Bytes payload = judge_.give(Entry::inject, anyLength());
   Bytes bytes = ethernet(kBox, {}, static_cast<uint16_t>(random_.next()), payload);
   const bool error = random_.chance(0.1);
-  if (error || bytes.size() > kLongest) judge_.mustNotLeave(judge_.last());
-  port_.inject(std::move(bytes), error);
+  // A frame by policy leaves by no port, and one without an IP packet not at all.
+  const bool encrypt = random_.chance(0.2);
+  if (error || encrypt || bytes.size() > kLongest) judge_.mustNotLeave(judge_.last());
+  port_.inject(std::move(bytes), error, encrypt);
 }
 
 }  // namespace sallyport::fuzz

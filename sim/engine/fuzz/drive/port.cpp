@@ -43,7 +43,10 @@ void Port::drive(sim::ChipInputs& in) {
     }
   }
   in.injectValid = !injected_.empty();
-  if (in.injectValid) in.inject = beatOf(injected_.front().bytes, injectedAt_, injected_.front().error);
+  if (in.injectValid) {
+    in.inject = beatOf(injected_.front().bytes, injectedAt_, injected_.front().error);
+    in.inject.encrypt = injected_.front().encrypt;
+  }
   for (int* stall : {&macStall_, &cpuStall_}) {
     if (*stall > 0)
       (*stall)--;

@@ -21,8 +21,8 @@ class Port {
 
   explicit Port(uint64_t seed) : random_(seed, 0x30) {}
 
-  void receive(Bytes frame, bool badFcs) { frames_.push_back({std::move(frame), badFcs}); }
-  void inject(Bytes frame, bool error) { injected_.push_back({std::move(frame), error}); }
+  void receive(Bytes frame, bool badFcs) { frames_.push_back({std::move(frame), badFcs, false}); }
+  void inject(Bytes frame, bool error, bool encrypt) { injected_.push_back({std::move(frame), error, encrypt}); }
   size_t waiting() const { return frames_.size(); }
   void clear() {
     frames_.resize(std::min<size_t>(frames_.size(), at_ > 0 ? 1 : 0));
@@ -42,6 +42,7 @@ class Port {
   struct Entering {
     Bytes bytes;
     bool error;
+    bool encrypt;
   };
   static void collect(Bytes& frame, const sim::MacBeat& beat);
 
