@@ -75,11 +75,16 @@ func open(device Device, flag uint16) (*tap, error) {
 func (t *tap) settle(device Device) error {
 	// Linux is a host here and no router: what the box punts because it has no SA for it must not
 	// leave by the other port in clear. And it speaks of a port's addresses on that port alone.
-	for path, want := range map[string]string{
+	settings := map[string]string{
 		"ipv4/conf/" + t.name + "/forwarding": "0",
 		"ipv4/conf/" + t.name + "/arp_ignore": "1",
 		"ipv6/conf/" + t.name + "/forwarding": "0",
-	} {
+	}
+	// Behind tunnels no router is one of this host: a peer must not give it routes and addresses.
+	if t.kind == kinds[unix.IFF_TUN] {
+		settings["ipv6/conf/"+t.name+"/accept_ra"] = "0"
+	}
+	for path, want := range settings {
 		err := os.WriteFile("/proc/sys/net/"+path, []byte(want), 0)
 		// a kernel without IPv6 forwards none
 		if err != nil && !(strings.HasPrefix(path, "ipv6") && errors.Is(err, fs.ErrNotExist)) {

@@ -154,6 +154,30 @@ func TestWayOfPackets(t *testing.T) {
 	}
 }
 
+// TestNoRouterBehindTunnels: a router behind a tunnel that advertises itself gets no route.
+func TestNoRouterBehindTunnels(t *testing.T) {
+	alone(t)
+	devices := open(t)
+	if err := devices.OpenTunnels(punt.Tunnels("sp-vpn", black)); err != nil {
+		t.Fatal(err)
+	}
+	s := relay(t, devices)
+	// From fe80::66, for 1800 s, by scapy.
+	advertisement := unhex(t, "02720a010001 02720a010001 86dd 6000000000103aff fe800000000000000000000000000066 ff020000000000000000000000000001 860074c2000007080000000000000000")
+	for range 2 { // the relay takes the second when Linux has the first
+		s.frames <- punted{transport.PuntHeader{Reason: regs.PuntReasonTunnel}, advertisement}
+	}
+	routes, err := netlink.RouteList(nil, netlink.FAMILY_V6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range routes {
+		if route.Gw != nil {
+			t.Errorf("a peer made the route %v", route)
+		}
+	}
+}
+
 // TestNoDeviceOfTunnels: packets out of tunnels come to no other device.
 func TestNoDeviceOfTunnels(t *testing.T) {
 	alone(t)
