@@ -20,7 +20,7 @@ func Allowed(m *model.Model, sa *model.SA) string {
 		}
 		sel := sa.Carried(p.Selector)
 		sel.Dev = ""
-		sets = withSet(sets, set{sel, p})
+		sets = withSet(sets, set{sel, p, p.MSS})
 	}
 	// What could not be narrowed was refused when it was written.
 	sets, _ = narrowed(sa, sets)

@@ -142,7 +142,7 @@ func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[
 			continue
 		}
 		if letsIn(p) || isBefore(p, clear) || slices.ContainsFunc(groups, func(g *group) bool { return !g.has(p) && cuts(p, g.sets) }) {
-			entries[key.String()] = entry{set{key, p}, nil}
+			entries[key.String()] = entry{set{key, p, p.MSS}, nil}
 		}
 	}
 	for _, owner := range slices.Sorted(maps.Keys(entries)) {

@@ -239,7 +239,7 @@ func (c *compiler) partIn() error {
 			if p.Dir != xfrm.DirOut {
 				sel := sa.Carried(p.Selector)
 				sel.Dev = ""
-				c.sets[sa] = withSet(c.sets[sa], set{sel, c.firstOf(p)})
+				c.sets[sa] = withSet(c.sets[sa], set{sel, c.firstOf(p), p.MSS})
 			}
 		}
 		sets, err := narrowed(sa, c.sets[sa])

@@ -141,7 +141,7 @@ func (c *compiler) selectorOf(sa *model.SA) error {
 	} else {
 		c.out.Selectors[sa.Row] = selectorRow(sa, c.selector[sa], row)
 	}
-	if slices.ContainsFunc(c.sets[sa], func(s set) bool { return s.policy.MSS }) {
+	if slices.ContainsFunc(c.sets[sa], func(s set) bool { return s.mss }) {
 		regs.SelectorRow.Mtu.Put(c.out.Selectors[sa.Row], uint64(c.m.ReturnMTU(sa)))
 	}
 	return nil

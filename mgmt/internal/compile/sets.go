@@ -16,17 +16,18 @@ import (
 type set struct {
 	sel    xfrm.Selector
 	policy *model.Policy
+	mss    bool // of either of the policies for in and fwd
 }
 
 // nameInbound notes the part of a policy that each inbound SA of its template carries. A policy
-// written for `in` and again for `fwd` is one policy, the first.
+// written for `in` and again for `fwd` is one policy, the first, with `flag mss` if either has it.
 func (c *compiler) nameInbound(p, first *model.Policy) {
 	found := false
 	for _, sa := range c.m.Named(p, xfrm.DirIn) {
 		found = true
 		sel := sa.Carried(p.Selector)
 		sel.Dev = ""
-		c.sets[sa] = withSet(c.sets[sa], set{sel, first})
+		c.sets[sa] = withSet(c.sets[sa], set{sel, first, p.MSS})
 	}
 	if !found {
 		c.warnUnnamed(p)
@@ -43,6 +44,8 @@ func withSet(sets []set, s set) []set {
 	switch {
 	case i < 0:
 		return append(sets, s)
+	case s.policy == sets[i].policy:
+		sets[i].mss = sets[i].mss || s.mss
 	case s.policy.Before(sets[i].policy):
 		sets[i] = s
 	}

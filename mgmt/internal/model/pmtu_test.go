@@ -97,6 +97,30 @@ xfrm policy add src 10.0.0.0/8 dir in %[1]s tmpl src 192.0.2.2 dst 192.0.2.1 pro
 	}
 }
 
+// TestSegmentsFitTwins: of a policy written for in and again for fwd either may have the flag, and the
+// row follows when it goes.
+func TestSegmentsFitTwins(t *testing.T) {
+	const policy = "xfrm policy %s src 10.0.0.0/8 dir %s %s tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel\n"
+	for _, flagged := range []string{"in", "fwd"} {
+		r := newRig(t, fakebox.Small)
+		mtu := func() uint64 {
+			return regs.SelectorRow.Mtu.Get(r.Fake.Table(transport.Inner, regs.InnerTableSelector)[0])
+		}
+		r.Must(`link set dev black mtu 1500
+xfrm state add src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x1002 reqid 1 mode tunnel aead "rfc4106(gcm(aes))" 0x000102030405060708090a0b0c0d0e0f10111213 128`)
+		for _, dir := range []string{"in", "fwd"} {
+			r.Must(fmt.Sprintf(policy, "add", dir, map[bool]string{true: "flag mss"}[dir == flagged]))
+		}
+		if mtu() != 1446 {
+			t.Errorf("the flag on %s: %d", flagged, mtu())
+		}
+		r.Must(fmt.Sprintf(policy, "update", flagged, ""))
+		if mtu() != 0 {
+			t.Errorf("no flag on %s any more: %d", flagged, mtu())
+		}
+	}
+}
+
 // TestBypassMTU: clear packets are held to the route's MTU or the port's, and cut if they may be.
 func TestBypassMTU(t *testing.T) {
 	r := newRig(t, fakebox.Small)

@@ -72,6 +72,9 @@ func (c *changer) policy(verb string) string {
 	if verb == "delete" {
 		return "xfrm policy delete " + sel + "\n"
 	}
+	if c.IntN(3) == 0 {
+		rest = strings.Replace(rest, " tmpl", " flag mss tmpl", 1)
+	}
 	return fmt.Sprintf("xfrm policy %s %s priority %d%s\n", verb, sel, 10*(1+c.IntN(3)), rest)
 }
 
