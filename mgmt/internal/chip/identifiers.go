@@ -19,9 +19,17 @@ var simulatedKey = [identifierKeyBytes]byte([]byte("simulation"))
 // SeedIdentifiers gives the outer chip a random key, if it has none since its reset. From that it
 // makes the identifications in outer headers (RFC 7739). The key is nowhere else.
 func (b *Box) SeedIdentifiers() error {
-	state, err := b.Read32(transport.Outer, regs.OuterIdentifiers)
-	if err != nil || state>>regs.OuterIdentifiersSeeded.LSB&1 != 0 {
+	now, err := b.ReadAll(Source{transport.Outer, regs.OuterIdentifiers}, Source{transport.Outer, regs.OuterIdentifierSeed})
+	if err != nil {
 		return err
+	}
+	// The register keeps the last word that it got.
+	wipe := Set(transport.Outer, regs.OuterIdentifierSeed, 0)
+	if now[0]>>regs.OuterIdentifiersSeeded.LSB&1 != 0 {
+		if now[1] != 0 { // software ended before it wiped that word
+			return b.WriteAll(wipe)
+		}
+		return nil
 	}
 	key := simulatedKey
 	defer clear(key[:])
@@ -35,8 +43,7 @@ func (b *Box) SeedIdentifiers() error {
 		settings = append(settings, Set(transport.Outer, regs.OuterIdentifierSeed, word|first|1<<regs.OuterIdentifierSeedLoad.LSB))
 		first = 0
 	}
-	// The register keeps the last word that it got.
-	settings = append(settings, Set(transport.Outer, regs.OuterIdentifierSeed, 0))
+	settings = append(settings, wipe)
 	defer clear(settings)
 	return b.WriteAll(settings...)
 }

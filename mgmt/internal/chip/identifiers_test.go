@@ -92,6 +92,9 @@ func TestSeedCutShort(t *testing.T) {
 		if err := b.SeedIdentifiers(); err != nil {
 			t.Fatal(err)
 		}
+		if left := fake.Get(transport.Outer, regs.OuterIdentifierSeed); left != 0 {
+			t.Errorf("behind %d words %#x of the key stays in the register", len(part), left)
+		}
 		if len(fake.IdentifierKey) != 5 || !whole && len(part) > 0 && slices.Equal(fake.IdentifierKey[:len(part)], part) {
 			t.Errorf("behind %x the key is %x", part, fake.IdentifierKey)
 		}
