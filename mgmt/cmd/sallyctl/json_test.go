@@ -31,7 +31,7 @@ xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 reqid 1 name out
 xfrm state add src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2001 reqid 1 mode tunnel replay-window 64 encap espinudp 4500 4500 0.0.0.0 \
   auth-trunc "hmac(sha256)" 0x101112131415161718191a1b1c1d1e1f101112131415161718191a1b1c1d1e1f 128 \
   enc "cbc(aes)" 0x201112131415161718191a1b1c1d1e1f
-xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto udp dport 1000-2000 dir out name spd/1 flag icmp fragment-first tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel
+xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto udp dport 1000-2000 dir out name spd/1 flag icmp fragment-first mss tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel
 xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dir fwd tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel
 xfrm policy add dst 10.9.0.0/16 dir out action block
 `
