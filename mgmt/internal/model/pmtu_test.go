@@ -97,8 +97,8 @@ xfrm policy add src 10.0.0.0/8 dir in %[1]s tmpl src 192.0.2.2 dst 192.0.2.1 pro
 	}
 }
 
-// TestSegmentsFitTwins: of a policy written for in and again for fwd either may have the flag, and the
-// row follows when it goes.
+// TestSegmentsFitTwins: of a policy written for in and again for fwd either may have the flag, and
+// the row follows when it goes.
 func TestSegmentsFitTwins(t *testing.T) {
 	const policy = "xfrm policy %s src 10.0.0.0/8 dir %s %s tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel\n"
 	for _, flagged := range []string{"in", "fwd"} {
