@@ -79,7 +79,8 @@ class RedJudge:
             return ends("inner.punt_mtu")
         before = ("inner.tx_protect",)
         lapsed = ("inner.drop_lifetime",) if sa.hard_limit else ()
-        if len(data) > CUT_FIRST and packet.header == IPV4_HEADER and packet.version == 4:
+        plain = packet.version == 4 and packet.header == IPV4_HEADER and not packet.dont_fragment
+        if plain and len(data) > CUT_FIRST:
             pieces = clear_pieces(data, min(most, CUT_FIRST))
             counters = ["inner.frag_packets", *["inner.frag_split"] * (len(pieces) - 1)]
             sent = []
