@@ -114,6 +114,12 @@ def cases() -> Iterator[tuple[int, bytes]]:
     yield 1400, packet(v4(flags="MF"), "S", mss(1460), bytes(4))
     yield 1400, packet(v4(frag=1), "S", mss(1460))
     yield 1400, bytes(IPv6(**ENDS6) / IPv6ExtHdrDestOpt(nh=6) / Raw(packet(v6(), "S", mss(1460))[40:]))
+    # Behind an end the next byte is no length, by which another option would begin.
+    for make in (v4, v6):
+        for before in range(4):
+            for length in (2, 3, 4, 5):
+                hidden = NOP * before + END + bytes((length,)) + bytes(length - 2) + mss(1460)
+                yield 1400, packet(make(), "S", hidden)
 
 
 def expected(mtu: int, whole: bytes) -> bytes:

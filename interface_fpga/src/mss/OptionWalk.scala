@@ -28,7 +28,7 @@ class OptionByte extends Bundle {
   val isEnd = Bool()
   val isMss = Bool()
 
-  /** Whether the option is n + 1 bytes long. */
+  /** Whether the option is n + 1 bytes long; behind an end none begins. */
   val isLong = Vec(OptionWalk.stepBytes, Bool())
 
   /** Bytes of it behind the step, if there are any. */
@@ -60,7 +60,7 @@ object OptionWalk {
     byte.isEnd := kind === 0.U || kind =/= nop.U && (length < 2.U || length > maxBytes.U)
     byte.isMss := kind === mssKind.U && length === mssBytes.U
     for ((isLong, i) <- byte.isLong.zipWithIndex)
-      isLong := (if (i == 0) kind === nop.U else kind =/= nop.U && length === (i + 1).U)
+      isLong := (if (i == 0) kind === nop.U else kind > nop.U && length === (i + 1).U)
     byte.left := Mux(kind === nop.U, 0.U, (length - (stepBytes - n).U)(countBits - 1, 0))
     byte
   }
