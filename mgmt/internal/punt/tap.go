@@ -79,10 +79,8 @@ func (t *tap) settle(device Device) error {
 		"ipv4/conf/" + t.name + "/forwarding": "0",
 		"ipv4/conf/" + t.name + "/arp_ignore": "1",
 		"ipv6/conf/" + t.name + "/forwarding": "0",
-	}
-	// Behind tunnels no router is one of this host: a peer must not give it routes and addresses.
-	if t.kind == kinds[unix.IFF_TUN] {
-		settings["ipv6/conf/"+t.name+"/accept_ra"] = "0"
+		// Its routes and addresses are the administrator's: no neighbour and no peer may give it others.
+		"ipv6/conf/" + t.name + "/accept_ra": "0",
 	}
 	for path, want := range settings {
 		err := os.WriteFile("/proc/sys/net/"+path, []byte(want), 0)

@@ -154,8 +154,9 @@ func TestWayOfPackets(t *testing.T) {
 	}
 }
 
-// TestNoRouterBehindTunnels: a router behind a tunnel that advertises itself gets no route.
-func TestNoRouterBehindTunnels(t *testing.T) {
+// TestNoRouterTakesLinux: no route leads to a router that advertises itself, behind a tunnel or beside
+// a port.
+func TestNoRouterTakesLinux(t *testing.T) {
 	alone(t)
 	devices := open(t)
 	if err := devices.OpenTunnels(punt.Tunnels("sp-vpn", black)); err != nil {
@@ -163,9 +164,12 @@ func TestNoRouterBehindTunnels(t *testing.T) {
 	}
 	s := relay(t, devices)
 	// From fe80::66, for 1800 s, by scapy.
-	advertisement := unhex(t, "02720a010001 02720a010001 86dd 6000000000103aff fe800000000000000000000000000066 ff020000000000000000000000000001 860074c2000007080000000000000000")
-	for range 2 { // the relay takes the second when Linux has the first
-		s.frames <- punted{transport.PuntHeader{Reason: regs.PuntReasonTunnel}, advertisement}
+	advertisement := unhex(t, "333300000001 02720a010066 86dd 6000000000103aff fe800000000000000000000000000066 ff020000000000000000000000000001 860074c2000007080000000000000000")
+	for _, header := range []transport.PuntHeader{
+		{Reason: regs.PuntReasonTunnel}, {Port: 0, Reason: regs.PuntReasonNd}, {Port: 1, Reason: regs.PuntReasonNd},
+		{Reason: regs.PuntReasonTunnel}, // the relay takes it when Linux has those before
+	} {
+		s.frames <- punted{header, advertisement}
 	}
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_V6)
 	if err != nil {
@@ -173,7 +177,7 @@ func TestNoRouterBehindTunnels(t *testing.T) {
 	}
 	for _, route := range routes {
 		if route.Gw != nil {
-			t.Errorf("a peer made the route %v", route)
+			t.Errorf("a stranger made the route %v", route)
 		}
 	}
 }
