@@ -79,7 +79,7 @@ func (t *tap) settle(device Device) error {
 		"ipv4/conf/" + t.name + "/forwarding": "0",
 		"ipv4/conf/" + t.name + "/arp_ignore": "1",
 		"ipv6/conf/" + t.name + "/forwarding": "0",
-		// Its routes and addresses are the administrator's: no neighbour and no peer may give it others.
+		// Routes and addresses are the administrator's: no neighbour and no peer may give others.
 		"ipv6/conf/" + t.name + "/accept_ra": "0",
 	}
 	for path, want := range settings {

@@ -154,8 +154,8 @@ func TestWayOfPackets(t *testing.T) {
 	}
 }
 
-// TestNoRouterTakesLinux: no route leads to a router that advertises itself, behind a tunnel or beside
-// a port.
+// TestNoRouterTakesLinux: no route leads to a router that advertises itself, behind a tunnel or
+// beside a port.
 func TestNoRouterTakesLinux(t *testing.T) {
 	alone(t)
 	devices := open(t)
