@@ -4,11 +4,11 @@ package sallyport.iface.receive
 import chisel3._
 import chisel3.util._
 import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
-import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketStream}
+import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketPriority, PacketStream}
 import sallyport.iface.mac.RxMeta
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser}
 import sallyport.iface.reassembly.{Reassembler, ReassemblyConfig, ReassemblyEvents}
-import sallyport.iface.stream.{LookupStage, PacketPriority, PacketSteer}
+import sallyport.iface.stream.{LookupStage, PacketSteer}
 import sallyport.iface.tracking.{FragmentRing, TrackerConfig, TrackingEvents}
 
 /** What software sets of a [[FragmentPath]], as registers hold it. */
