@@ -4,7 +4,7 @@ package sallyport.iface.tracking
 import chisel3._
 import chisel3.util._
 import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
-import sallyport.common.stream.{ConnectStream, PacketStream}
+import sallyport.common.stream.PacketStream
 
 /** A fragment that waits for the first one of its datagram. */
 class WaitingMeta extends Bundle {
@@ -23,16 +23,17 @@ class WaitingMeta extends Bundle {
  * Where later fragments wait until the first one has come.
  *
  * A round lets out each fragment that is there, for another look-up; one that finds nothing comes
- * back in. A round begins behind the one before it: when a first fragment has come or time has
- * passed, or when a fragment comes in within [[FragmentRing.hopeCycles]] of a first one of its
- * `mark`. A fragment goes round for twice as long at most.
+ * back in. A round begins behind the one before it: when a first fragment has come, time has
+ * passed, or the ring is crowded. So does one when a fragment comes in within
+ * [[FragmentRing.hopeCycles]] of a first one of its `mark`.
  *
- * While less room is left than the longest frame needs, a fragment that comes to the head is
- * dropped (`dropFull`), at a beat a cycle, unless a first fragment of its `mark` has come in those
- * cycles: fragments whose first one never comes take no room from those whose
- * first one is on its way. A fragment that finds no room all the same counts alike.
+ * The ring is crowded while less room is left than the longest frame needs. Then the fragment at
+ * the head is dropped (`dropFull`), at a beat a cycle, unless a first fragment of its `mark` has
+ * come in those cycles: fragments whose first one never comes take no room from those whose first
+ * one is on its way. A fragment that finds no room all the same counts alike.
  *
- * `in` is always ready.
+ * `in` is always ready. `out.valid` may fall again before a fragment's first beat has left: the
+ * ring has become crowded.
  */
 class FragmentRing(p: TrackerConfig) extends Module {
   val io = IO(new Bundle {
@@ -54,22 +55,27 @@ class FragmentRing(p: TrackerConfig) extends Module {
   fifo.io.in <> io.in
   private def beats(meta: WaitingMeta): UInt = (meta.length +& (PacketStream.dataBytes - 1).U) >> 6
 
-  private val head = fifo.io.out
-  private val leaves = head.fire && head.bits.last
+  // The head, and whether hope keeps it: known as soon as it is the head.
+  private val head = Reg(chiselTypeOf(fifo.io.out.bits))
+  private val present = RegInit(false.B)
+  private val hope = Reg(Bool())
+  private val fires = Wire(Bool())
+  private val moves = !present || fires
+  private val leaves = fires && head.last
+  fifo.io.out.ready := moves
+  when(moves) {
+    present := fifo.io.out.valid
+    head := fifo.io.out.bits
+  }
+
   private val arrived = RegNext(io.in.fire && io.in.bits.last, false.B)
   private val stored = arrived && !fifo.io.droppedOverflow
   private val storedBeats = RegNext(beats(io.in.bits.meta))
   private val frames = RegInit(0.U(log2Ceil(p.ringBeats + 1).W))
   private val level = RegInit(0.U(log2Ceil(p.ringBeats + 1).W))
   frames := frames + stored - leaves
-  level := level + Mux(stored, storedBeats, 0.U) - Mux(leaves, beats(head.bits.meta), 0.U)
+  level := level + Mux(stored, storedBeats, 0.U) - Mux(leaves, beats(head.meta), 0.U)
   private val crowded = RegNext(level > (p.ringBeats - TrackerConfig.frameBeats).U, false.B)
-
-  private val due = RegInit(false.B)
-  private val left = RegInit(0.U(log2Ceil(p.ringBeats + 1).W))
-  private val inside = RegInit(false.B)
-  private val spills = RegInit(false.B)
-  private val open = RegInit(false.B)
 
   // Marks of the first fragments of the last cycles.
   private val marks = 1 << TrackerConfig.markBits
@@ -79,33 +85,39 @@ class FragmentRing(p: TrackerConfig) extends Module {
   private val (_, ages) = Counter(true.B, FragmentRing.hopeCycles)
   fresh := Mux(ages, mark, fresh | mark)
   when(ages) { older := fresh }
-  private val hopes = (fresh | older)(head.bits.meta.mark)
+  private def hopes(mark: UInt): Bool = (fresh | older)(mark)
+  hope := hopes(Mux(moves, fifo.io.out.bits.meta.mark, head.meta.mark))
   // It was looked up before the first one came, and is in the ring only now.
-  private val meets = stored && (fresh | older)(RegNext(io.in.bits.meta.mark))
-  // What becomes of the head is settled between two packets, once `crowded` knows of the last one.
-  private val settled = open || spills || RegNext(leaves, false.B)
-  when(!settled && !inside) {
-    when(left === 0.U) {
-      when(due || crowded) {
-        left := frames
-        due := false.B
-      }
-    }.elsewhen(head.valid) {
-      spills := crowded && !hopes
-      open := !crowded || hopes
-    }
+  private val meets = stored && hopes(RegNext(io.in.bits.meta.mark))
+
+  // A round, and how many it has left.
+  private val due = RegInit(false.B)
+  private val round = RegInit(false.B)
+  private val left = RegInit(0.U(log2Ceil(p.ringBeats + 1).W))
+  when(leaves) {
+    left := left - 1.U
+    round := left =/= 1.U
+  }
+  when(!round && (due || crowded)) {
+    left := frames
+    round := frames =/= 0.U
+    due := false.B
   }
   when(io.tick || io.came.valid || meets) { due := true.B }
-  when(head.fire) { inside := !head.bits.last }
-  when(leaves) {
-    open := false.B
-    spills := false.B
-    when(left =/= 0.U) { left := left - 1.U }
+
+  // The first beat that leaves settles the fate of the others. `crowded` does not know of the last
+  // ones that left, so two or three more may be dropped.
+  private val first = RegInit(true.B)
+  private val spilling = RegInit(false.B)
+  private val spills = Mux(first, crowded && !hope, spilling)
+  fires := present && round && (spills || io.out.ready)
+  when(fires) {
+    first := head.last
+    spilling := spills
   }
 
-  ConnectStream(io.out, head)(_ := _)
-  io.out.valid := head.valid && open
-  head.ready := spills || open && io.out.ready
+  io.out.valid := present && round && !spills
+  io.out.bits := head
   io.dropFull := RegNext(leaves && spills, false.B) +& fifo.io.droppedOverflow
   io.busy := RegNext(frames =/= 0.U || arrived, false.B)
 }
