@@ -5,8 +5,8 @@ import chisel3._
 import chisel3.util._
 
 /**
- * Joins packet streams round robin ([[PacketJoin]]): no input waits for more than one packet of each
- * other input.
+ * Joins packet streams round robin ([[PacketJoin]]): no input waits for more than one packet of
+ * each other input.
  */
 class PacketArbiter[M <: Data](meta: M, inputs: Int) extends PacketJoin(meta, inputs) {
 

@@ -30,6 +30,7 @@ class SeedWord extends Bundle {
  * They are keystream of [[Trivium]], whose key comes in five words of `seed`, s1 to s16 first.
  * Without a whole key there are none: `seeded` and `out.valid` are low. A first word ends the key
  * before, whole or not; what waits at `out` by then leaves first. Others are lost without a first.
+ * Software draws each key anew: the same one again gives its recent numbers, refused one a cycle.
  *
  * One of IPv4 differs from at least the last [[IdentifierSource.apart]] ones ([[RecentNumbers]]),
  * whatever their destination. Those of IPv6 are random numbers of 32 bits.

@@ -23,7 +23,7 @@ class FragmentRingSpec extends AnyFunSuite with CompiledOnce {
     private var beats = 0
     private def flag(signal: chisel3.Bool): Boolean = signal.peek().litToBoolean
 
-    /** The way out takes what comes. */
+    /** The way out is open. */
     var willing = true
 
     def step(): Unit = {
@@ -75,7 +75,7 @@ class FragmentRingSpec extends AnyFunSuite with CompiledOnce {
       dut.io.came.valid.poke(false)
     }
 
-    /** What has left since the last time, once nothing leaves any more. */
+    /** The fragments that left since the last call, once no more leave. */
     def taken(): Seq[Fragment] = {
       run(2 * config.ringBeats)
       val taken = left.toSeq
@@ -144,8 +144,8 @@ class FragmentRingSpec extends AnyFunSuite with CompiledOnce {
       bench.tick()
       assert(looked ++ bench.taken() == (fits :+ further).drop(bench.dropped), "others than the oldest gave way")
 
-      // A flood as fast as fragments can come, of the shortest and of longer ones: the last ones stay,
-      // so each found room when it came. The way out may be closed meanwhile: others go before.
+      // A flood as fast as fragments can come, of the shortest and of longer ones: the last ones
+      // stay, so each found room when it came. The way out may be closed meanwhile.
       for (willing <- Seq(true, false); bytes <- Seq(64, 65, 300)) {
         bench.dropped = 0
         bench.willing = willing

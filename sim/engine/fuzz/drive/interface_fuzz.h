@@ -44,9 +44,8 @@ class InterfaceFuzz : public Bench {
     uint16_t reassemblyTimeout;
     std::vector<uint16_t> injectLimits;
     unsigned tables;
-    std::set<unsigned> decisions;                   // tables whose rows may have BYPASS
-    std::set<unsigned> windows;                     // tables whose rows start windows anew
-    std::vector<sim::RegisterRequest> others = {};  // further registers that software writes
+    std::set<unsigned> decisions;  // tables whose rows may have BYPASS
+    std::set<unsigned> windows;    // tables whose rows start windows anew
   };
   InterfaceFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, Kind kind);
 
@@ -57,6 +56,8 @@ class InterfaceFuzz : public Bench {
   // The IP packet around a payload that comes in by the port for an SA, and the one from the link.
   virtual Bytes fromPort(unsigned sa, const Ip& header, const Bytes& payload) = 0;
   virtual Bytes fromLink(const Ip& header, const Bytes& payload) = 0;
+  // Further registers that a configuration writes.
+  virtual std::vector<sim::RegisterRequest> furtherWrites() { return {}; }
   virtual void readCounters() = 0;
   // Of `counts`: packets that the chip has sent by the link.
   virtual int64_t sentByLink(const Counts& counts) const = 0;
@@ -123,6 +124,7 @@ class OuterFuzz : public InterfaceFuzz {
   unsigned placeOf(unsigned table, unsigned index) override;
   Bytes fromPort(unsigned sa, const Ip& header, const Bytes& payload) override;
   Bytes fromLink(const Ip& header, const Bytes& payload) override;
+  std::vector<sim::RegisterRequest> furtherWrites() override;
   void readCounters() override;
   int64_t sentByLink(const Counts& counts) const override;
 };

@@ -21,7 +21,7 @@ void InterfaceFuzz::configure(bool bypass) {
   // Fragments are given up and the CPU's frames leave soon: none is held when a round ends.
   requests.push_back({true, kind_.reassemblyTimeout, 1});
   for (const uint16_t limit : kind_.injectLimits) requests.push_back({true, limit, ~0u});
-  requests.insert(requests.end(), kind_.others.begin(), kind_.others.end());
+  for (const sim::RegisterRequest& write : furtherWrites()) requests.push_back(write);
   software_.ask(std::move(requests));
   for (unsigned table = 0; table < kind_.tables; table++)
     for (unsigned index = 0; index < kRows; index++)

@@ -12,15 +12,6 @@ constexpr uint8_t kEsp = 50;
 // Of the simulation's SAD: 2^11 rows in four ways.
 constexpr unsigned kRowsPerWay = 512, kKeyBytes = 21;
 
-// The writes of a key of identifications, without which no ESP leaves.
-std::vector<sim::RegisterRequest> identifierKey() {
-  constexpr uint32_t kLoad = 1u << 31, kFirst = 1u << 30, kWords = 5;
-  std::vector<sim::RegisterRequest> writes;
-  for (uint32_t word = 0; word < kWords; word++)
-    writes.push_back({true, outer::kIdentifierSeed.address, kLoad | (word == 0 ? kFirst : 0) | 0x5a00u | word});
-  return writes;
-}
-
 // Where way 0 has the row of an SPI: the low half of CRC-32C of the key (docs/reference/tables.md).
 unsigned placeOfSpi(uint32_t spi) {
   uint32_t state = ~0u;
@@ -42,8 +33,7 @@ OuterFuzz::OuterFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed)
                      {outer::kLimitInject.address},
                      outer::kDscpMap + 1,
                      {outer::kRule},
-                     {},
-                     identifierKey()}) {}
+                     {}}) {}
 
 Row OuterFuzz::goodRow(unsigned table, unsigned index) {
   Row row{};
@@ -73,6 +63,18 @@ Row OuterFuzz::goodRow(unsigned table, unsigned index) {
 unsigned OuterFuzz::placeOf(unsigned table, unsigned index) {
   if (table != outer::kSad) return index;
   return index < kSas ? placeOfSpi(kSpis + index) : kRowsPerWay + index;
+}
+
+// A key of identifications, without which no ESP leaves. It is another one each time, as software
+// draws it: an old one's numbers are recent, and the chip passes over them one a cycle.
+std::vector<sim::RegisterRequest> OuterFuzz::furtherWrites() {
+  constexpr uint32_t kLoad = 1u << 31, kFirst = 1u << 30, kWords = 5;
+  std::vector<sim::RegisterRequest> writes;
+  for (uint32_t word = 0; word < kWords; word++) {
+    const auto key = static_cast<uint32_t>(random_.below(1u << 16));
+    writes.push_back({true, outer::kIdentifierSeed.address, kLoad | (word == 0 ? kFirst : 0) | key});
+  }
+  return writes;
 }
 
 Bytes OuterFuzz::fromPort(unsigned sa, const Ip& header, const Bytes& payload) {
