@@ -4,7 +4,7 @@ package sallyport.iface.receive
 import chisel3._
 import chisel3.util._
 import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
-import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketPriority, PacketStream}
+import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketPriority, PacketStream, RegisterSlice}
 import sallyport.iface.mac.RxMeta
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser}
 import sallyport.iface.reassembly.{Reassembler, ReassemblyConfig, ReassemblyEvents}
@@ -84,7 +84,8 @@ class FragmentPath(p: ReassemblyConfig, tracking: TrackerConfig, ends: Boolean) 
   private val join = Module(new PacketPriority(new FragmentMeta, 3))
   ConnectStream(join.io.in(0), returned.io.out)((to, from) => FragmentPath.enters(to, from.length, now, back = true))
   ConnectStream(join.io.in(1), fresh.io.out)((to, from) => FragmentPath.enters(to, from.length, now, back = false))
-  ConnectStream(join.io.in(2), ring.io.out) { (to, from) =>
+  // A look at `ready` of the join is long enough without that of the ring's memory behind it.
+  ConnectStream(join.io.in(2), RegisterSlice(ring.io.out)) { (to, from) =>
     FragmentPath.enters(to, from.length, from.born, back = false)
     to.waited := true.B
   }
