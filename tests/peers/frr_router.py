@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -26,6 +28,10 @@ class Router:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def kill(self, name: str) -> None:
+        """End a daemon at once, so that it says good-bye to no neighbour."""
+        os.kill(int((self.folder / f"{name}.pid").read_text()), signal.SIGKILL)
 
     def show(self, what: str) -> dict:
         """What `show … json` of vtysh prints."""

@@ -24,6 +24,27 @@ except TimeoutError:
 print(len(answered))
 """
 
+# Sends an echo request to each address, one every 20 ms, and prints how many of them answered.
+PING_EACH = """
+import socket, struct, sys, time
+raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+raw.settimeout(60)
+request = struct.pack("!BBHHH", 8, 0, ~(0x800 + 77 + 1) & 0xFFFF, 77, 1)
+for to in sys.argv[1:]:
+    raw.sendto(request, (to, 0))
+    time.sleep(0.02)
+wanted, answered = set(sys.argv[1:]), set()
+try:
+    while answered < wanted:
+        packet, (source, _) = raw.recvfrom(2000)
+        if packet[20:] == struct.pack("!BBHHH", 0, 0, ~(77 + 1) & 0xFFFF, 77, 1):
+            answered.add(source)
+except TimeoutError:
+    pass
+print(len(answered & wanted))
+"""
+
 # Sends three datagrams to port 9 of an address.
 SEND = """
 import socket, sys
