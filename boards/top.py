@@ -61,6 +61,12 @@ def buses(board: Board, chip: str) -> list[str]:
     return [port.name.removesuffix("_scl") for port in board.ports(chip) if port.name.endswith("i2c_scl")]
 
 
+def core_khz(board: Board) -> int:
+    """The core clock, as software reads it."""
+    free, mmcm = board.clocks["free_running"], board.clocks["mmcm"]
+    return round(1000 * free["mhz"] * mmcm["multiply"] / mmcm["core"])
+
+
 def monitor_divisor(board: Board) -> int:
     """By which the system monitor makes its converter's clock, 5 MHz or less, of the
     control clock."""
@@ -94,6 +100,7 @@ def text(board: Board, chip: str) -> str:
         pins=_outputs(board, chip, cages),
         names=names,
         monitor_divisor=monitor_divisor(board),
+        core_khz=core_khz(board),
     )
 
 

@@ -38,6 +38,7 @@ def test_the_core_has_the_clock_of_its_variant(board_name: str, variant: str):
     assert 800 <= vco <= 1600
     core = vco / float(re.search(r"CLKOUT0_DIVIDE_F\((\d+\.\d+)\)", text)[1])
     assert core == pytest.approx(VARIANTS[variant]["core_mhz"], rel=1e-3)
+    assert f"coreKhz(20'd{1000 * VARIANTS[variant]['core_mhz']})" in text
 
 
 def test_a_clock_that_the_mmcm_cannot_make_is_refused(monkeypatch: pytest.MonkeyPatch):

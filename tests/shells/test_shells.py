@@ -72,11 +72,24 @@ def test_frames_of_every_length_come_back(make_box) -> None:
         assert not any(frame[14 + len(want) :])
 
 
-def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("core_mhz", [300, 250])
+def test_two_boxes_carry_what_the_wire_allows(tmp_path: Path, core_mhz: int) -> None:
     """Both directions at the theoretical maximum, nothing lost, in the order sent; 65 B is the
     worst length for 512 bits."""
     rows = tmp_path / "rows.json"
-    sallyport("rfc2544", "--chips", "shell", "--frame-size", "64,65,1518", "--measure-us", "50", "--json", rows)
+    sallyport(
+        "rfc2544",
+        "--chips",
+        "shell",
+        "--core-mhz",
+        core_mhz,
+        "--frame-size",
+        "64,65,1518",
+        "--measure-us",
+        "50",
+        "--json",
+        rows,
+    )
     for row in json.loads(rows.read_text()):
         assert row["chips"] == "shell"
         assert (row["throughput_pct"], row["lost"], row["reordered"]) == (row["theoretical_pct"], 0, 0)

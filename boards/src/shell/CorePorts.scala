@@ -5,6 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.{LinkMessages, LinkPort}
 import sallyport.common.registers.AxiLite
+import sallyport.common.registers.map.CommonRegs
 import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, PacketStream}
 
 /**
@@ -16,6 +17,7 @@ import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, PacketStream}
  */
 class CorePorts(links: Int, hasMac: Boolean) extends Bundle {
   val reset = Output(Bool())
+  val coreKhz = Output(UInt(CommonRegs.CapabilityCoreKhz.khz.width.W))
   val ready = Input(Bool())
   val link = Vec(links, Flipped(new LinkPort))
 

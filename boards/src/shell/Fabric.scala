@@ -69,6 +69,7 @@ class Fabric(config: ShellConfig) extends RawModule {
       core.inject.get <> control.inject.get
     }
 
+    core.coreKhz := io.coreKhz
     for (tamper <- io.tamper) {
       val debouncer = Module(new Debouncer(config.times.tamperBits))
       debouncer.io.in := tamper

@@ -35,6 +35,7 @@ class Shell(config: ShellConfig, cores: Cores) extends RawModule {
         core.tamper := ports.tamper.get
         core.noise := ports.noise.get
         ports.ready := core.ready
+        core.coreKhz := ports.coreKhz
     }
   }
 
@@ -47,5 +48,6 @@ class Shell(config: ShellConfig, cores: Cores) extends RawModule {
     ports.punt.get <> core.punt
     core.inject <> ports.inject.get
     ports.ready := core.ready
+    core.coreKhz := ports.coreKhz
   }
 }

@@ -6,6 +6,7 @@ import sallyport.boards.aurora.AuroraPort
 import sallyport.boards.control.{CagePins, DrpPort, I2cPins}
 import sallyport.boards.mac.CmacPort
 import sallyport.boards.pcie.PciePort
+import sallyport.common.registers.map.CommonRegs
 
 /**
  * Ports of a shell: to IPs and pins of the top (boards/templates/top.sv.j2).
@@ -20,6 +21,9 @@ class ShellIO(config: ShellConfig) extends Bundle {
   val controlClock = Input(Clock())
   val initClock = Input(Clock())
   val locked = Input(Bool())
+
+  /** The core clock's frequency, for software: a constant. */
+  val coreKhz = Input(UInt(CommonRegs.CapabilityCoreKhz.khz.width.W))
 
   /** Channels of the first link, then of the second. */
   val links = Vec(config.control.links * config.control.channels, new AuroraPort)

@@ -5,6 +5,7 @@ import chisel3._
 import chisel3.experimental.hierarchy.Instantiate
 import sallyport.common.link.{Link, LinkMessages, LinkParams, LinkPort}
 import sallyport.common.registers.AxiLite
+import sallyport.common.registers.map.CommonRegs
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.lane.{Lane, LaneConfig, LaneModel, LanePorts}
 
@@ -40,6 +41,9 @@ class CryptoCore(config: CryptoConfig) extends Module {
     /** The board's noise chip; any clock's. */
     val noise = Input(Bool())
     val ready = Output(Bool())
+
+    /** The core clock's frequency, for software: a constant. */
+    val coreKhz = Input(UInt(CommonRegs.CapabilityCoreKhz.khz.width.W))
   })
 
   private val params = LinkParams(bufferBeats = config.linkBeats, messages = config.linkMessages)
@@ -68,5 +72,6 @@ class CryptoCore(config: CryptoConfig) extends Module {
   engine.io.axil <> io.axil
   engine.io.tamper := io.tamper
   engine.io.noise := io.noise
+  engine.io.coreKhz := io.coreKhz
   io.ready := engine.io.ready
 }

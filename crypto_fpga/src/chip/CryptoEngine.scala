@@ -48,6 +48,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
     val tamper = Input(Bool())
     val noise = Input(Bool())
     val ready = Output(Bool())
+    val coreKhz = Input(UInt(CommonRegs.CapabilityCoreKhz.khz.width.W))
   })
 
   private val bank = Module(
@@ -163,6 +164,7 @@ class CryptoEngine(config: CryptoConfig, lane: LaneConfig => LanePorts) extends 
   bank.io.status(CryptoRegs.noiseWord) := noise.io.word
 
   private val status = CommonRegs.Status
+  bank.io.status(CommonRegs.capabilityCoreKhz) := io.coreKhz
   bank.io.status(CommonRegs.status) := (io.ready << status.ready.lsb) | (io.red.up << status.linkUp.lsb) |
     (io.black.up << status.blackLinkUp.lsb) | (zeroizer.io.tampered << status.tamper.lsb)
 

@@ -5,6 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.{LinkMessages, LinkPort}
 import sallyport.common.registers.AxiLite
+import sallyport.common.registers.map.CommonRegs
 import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, PacketStream}
 
 /**
@@ -22,4 +23,7 @@ class InterfaceIO(linkMessages: Boolean) extends Bundle {
   val axil = Flipped(new AxiLite)
   val messages = Option.when(linkMessages)(new LinkMessages)
   val ready = Output(Bool())
+
+  /** The core clock's frequency, for software: a constant. */
+  val coreKhz = Input(UInt(CommonRegs.CapabilityCoreKhz.khz.width.W))
 }

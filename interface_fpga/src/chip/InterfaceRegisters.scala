@@ -19,7 +19,8 @@ import sallyport.iface.receive.ReceiveControl
  * @param puntLimits token buckets of the port's trap groups, in their order
  */
 class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[RegisterDesc]) extends Module {
-  private val own = Seq(CommonRegs.status, CommonRegs.cyclesLo, CommonRegs.cyclesHi)
+  private val own =
+    Seq(CommonRegs.status, CommonRegs.cyclesLo, CommonRegs.cyclesHi, CommonRegs.capabilityCoreKhz)
 
   val io = IO(new Bundle {
     val axil = Flipped(new AxiLite)
@@ -28,6 +29,7 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[
 
     /** The chip's cycles since reset. */
     val cycles = Input(UInt(64.W))
+    val coreKhz = Input(UInt(CommonRegs.CapabilityCoreKhz.khz.width.W))
     val increments = Input(Vec(bank.counters.length, UInt(CounterBank.incrementBits.W)))
 
     val txEnable = Output(Bool())
@@ -69,6 +71,7 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[
     (io.ready << CommonRegs.Status.ready.lsb).asUInt | (io.linkUp << CommonRegs.Status.linkUp.lsb).asUInt
   registers.io.status(CommonRegs.cyclesLo) := io.cycles(31, 0)
   registers.io.status(CommonRegs.cyclesHi) := io.cycles(63, 32)
+  registers.io.status(CommonRegs.capabilityCoreKhz) := io.coreKhz
 
   for (register <- bank.status.diff(own)) registers.io.status(register) := io.status(register)
 

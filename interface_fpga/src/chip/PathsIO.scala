@@ -4,6 +4,7 @@ package sallyport.iface.chip
 import chisel3._
 import chisel3.util._
 import sallyport.common.link.{Link, LinkMeta}
+import sallyport.common.registers.map.CommonRegs
 import sallyport.common.registers.{AxiLite, CounterBank}
 import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, PacketStream}
 
@@ -28,6 +29,9 @@ class PathsIO extends Bundle {
   /** The link's receiver lost the framing. */
   val linkResync = Input(Bool())
 
+  /** The core clock's frequency, for software: a constant. */
+  val coreKhz = Input(UInt(CommonRegs.CapabilityCoreKhz.khz.width.W))
+
   /** Every table is clear. */
   val ready = Output(Bool())
 }
@@ -42,6 +46,7 @@ object PathsIO {
     paths.inject <> chip.inject
     paths.axil <> chip.axil
     chip.ready := paths.ready
+    paths.coreKhz := chip.coreKhz
 
     chip.link <> link.io.port
     link.io.in <> paths.toLink

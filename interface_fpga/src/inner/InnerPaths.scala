@@ -54,6 +54,7 @@ class InnerPaths(
   io.ready := ready
   registers.io.ready := ready
   registers.io.linkUp := linkUp
+  registers.io.coreKhz := io.coreKhz
   registers.io.cycles := encrypt.io.cycles
 
   encrypt.io.receive := registers.io.receive

@@ -40,6 +40,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   io.ready := ready
   registers.io.ready := ready
   registers.io.linkUp := linkUp
+  registers.io.coreKhz := io.coreKhz
   registers.io.cycles := decrypt.io.cycles
 
   encrypt.io.enable := registers.io.txEnable

@@ -224,7 +224,7 @@ func TestID(t *testing.T) {
 	if document["outer"].Version != "0.1.0" || document["inner"].Capabilities.FlowRows != 64 || len(document["crypto"].Capabilities.Suites) != 14 {
 		t.Errorf("%+v", document)
 	}
-	if code, out, _, _ = run("--socket", w.socket, "id"); code != 0 || !strings.Contains(out, "crypto  version 0.1.0") || !strings.Contains(out, "suites aes128gcm16 ") {
+	if code, out, _, _ = run("--socket", w.socket, "id"); code != 0 || !strings.Contains(out, "crypto  version 0.1.0") || !strings.Contains(out, " core 300 MHz\n") || !strings.Contains(out, "suites aes128gcm16 ") {
 		t.Errorf("%d\n%s", code, out)
 	}
 }

@@ -135,8 +135,8 @@ func newID(o *options) *cobra.Command {
 			for _, c := range transport.Chips {
 				id, cap := identities[c.String()], identities[c.String()].Capabilities
 				if !o.lists.JSON {
-					fmt.Fprintf(cmd.OutOrStdout(), "%-7s version %s build 0x%08x simulation %t ready %t link %t tamper %t\n%s",
-						c, id.Version, id.Build, id.Simulation, id.Ready, id.LinkUp, id.Tamper, sizes(c, cap))
+					fmt.Fprintf(cmd.OutOrStdout(), "%-7s version %s build 0x%08x simulation %t ready %t link %t tamper %t core %g MHz\n%s",
+						c, id.Version, id.Build, id.Simulation, id.Ready, id.LinkUp, id.Tamper, float64(cap.CoreKHz)/1000, sizes(c, cap))
 				}
 			}
 			if o.lists.JSON {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sallyport/mgmt/internal/clock"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/suite"
 	"sallyport/mgmt/internal/transport"
@@ -42,6 +43,8 @@ type Capabilities struct {
 	LinkBufferBeats int `json:"link_buffer_beats"`
 	ReplayWindow    int `json:"replay_window"`
 	Counters        int `json:"counters"`
+	// CoreKHz is the core clock.
+	CoreKHz clock.Clock `json:"core_khz"`
 	// Suites has bit n for suite n; SuiteNames are strongSwan's.
 	Suites     uint32   `json:"-"`
 	SuiteNames []string `json:"suites,omitempty"`
@@ -82,7 +85,7 @@ func (b *Box) identify(c transport.Chip) error {
 		regs.CommonCapabilityFlowBits, regs.CommonCapabilitySadBits, regs.CommonCapabilityWays, regs.CommonCapabilityRules,
 		regs.CommonCapabilityNextHops, regs.CommonCapabilityLanes, regs.CommonCapabilityLinkBufferBeats,
 		regs.CommonCapabilityReplayWindow, regs.CommonCapabilityCounters, regs.CommonCapabilitySuites,
-		regs.CommonCapabilityHostBits, regs.CommonCapabilityPeerBits,
+		regs.CommonCapabilityHostBits, regs.CommonCapabilityPeerBits, regs.CommonCapabilityCoreKhz,
 	}
 	ops := make([]transport.Op, len(list))
 	for i, r := range list {
@@ -114,10 +117,16 @@ func (b *Box) identify(c transport.Chip) error {
 		SAs: 1 << ops[5].Data, FlowRows: 1 << ops[6].Data, SADRows: 1 << ops[7].Data, Ways: int(ops[8].Data), Rules: int(ops[9].Data),
 		NextHops: int(ops[10].Data), Lanes: int(ops[11].Data), LinkBufferBeats: int(ops[12].Data), ReplayWindow: int(ops[13].Data),
 		Counters: int(ops[14].Data), Suites: ops[15].Data, SuiteNames: suite.Names(ops[15].Data),
-		HostRows: 1 << ops[16].Data, PeerRows: 1 << ops[17].Data,
+		HostRows: 1 << ops[16].Data, PeerRows: 1 << ops[17].Data, CoreKHz: clock.Clock(ops[18].Data),
+	}
+	if b.Clock(c) == 0 {
+		return fmt.Errorf("the %s chip does not say its core clock, without which no time can be set: its bitstream is older than this program", c)
 	}
 	return nil
 }
+
+// Clock is the core clock of a chip.
+func (b *Box) Clock(c transport.Chip) clock.Clock { return b.Capabilities[c].CoreKHz }
 
 // Transport is the way to the registers, for those of the cards' shells.
 func (b *Box) Transport() transport.Transport { return b.t }

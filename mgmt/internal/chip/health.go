@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"sallyport/mgmt/internal/clock"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
-
-// CyclesPerSecond is the chips' core clock, in which they tell time.
-const CyclesPerSecond = 300_000_000
 
 // Health is what a chip says of its state now.
 type Health struct {
@@ -24,13 +22,17 @@ type Health struct {
 	BlackLinkUp bool
 	// Tamper is the crypto chip's input, now or at any time since the reset.
 	Tamper bool
-	// Cycles since the reset.
+	// Cycles since the reset, of the chip's core clock.
 	Cycles uint64
+	Clock  clock.Clock
 }
 
-// Uptime is the time since the reset, by the chip's clock.
+// Uptime is the time since the reset, by the chip's clock; 0 of a chip that was not read.
 func (h Health) Uptime() time.Duration {
-	return time.Duration(h.Cycles/CyclesPerSecond)*time.Second + time.Duration(h.Cycles%CyclesPerSecond)*time.Second/CyclesPerSecond
+	if h.Clock == 0 {
+		return 0
+	}
+	return h.Clock.Time(int64(h.Cycles))
 }
 
 // mostHealthReads are enough: the high half of the count of cycles changes each 14 s.
@@ -49,7 +51,7 @@ func (b *Box) Health(c transport.Chip) (Health, error) {
 		has := func(f regs.Field) bool { return f.Get(words[:1]) != 0 }
 		return Health{
 			Ready: has(regs.CommonStatusReady), LinkUp: has(regs.CommonStatusLinkUp), BlackLinkUp: has(regs.CommonStatusBlackLinkUp),
-			Tamper: has(regs.CommonStatusTamper), Cycles: uint64(words[1])<<32 | uint64(words[2]),
+			Tamper: has(regs.CommonStatusTamper), Cycles: uint64(words[1])<<32 | uint64(words[2]), Clock: b.Clock(c),
 		}, nil
 	}
 	return Health{}, fmt.Errorf("the %s chip: the high half of its count of cycles changes with each read", c)

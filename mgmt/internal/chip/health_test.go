@@ -34,6 +34,7 @@ func (r *running) Do(ops []transport.Op) error {
 // also when the low half overflows meanwhile.
 func TestHealth(t *testing.T) {
 	clock := &running{Box: fakebox.New(fakebox.Small)}
+	clock.Set(transport.Outer, regs.CommonCapabilityCoreKhz, 250_000)
 	b, err := Open(t.Context(), clock)
 	if err != nil {
 		t.Fatal(err)
@@ -41,16 +42,16 @@ func TestHealth(t *testing.T) {
 	bit := func(f regs.Field) uint32 { return 1 << f.LSB }
 	clock.Set(transport.Crypto, regs.CommonStatus, bit(regs.CommonStatusBlackLinkUp)|bit(regs.CommonStatusTamper))
 	clock.Set(transport.Outer, regs.CommonStatus, bit(regs.CommonStatusReady)|bit(regs.CommonStatusLinkUp))
-	clock.cycles = 3*CyclesPerSecond/2 + 7<<32
+	clock.cycles = 450_000_000 + 7<<32
 	for c, want := range map[transport.Chip]Health{
-		transport.Crypto: {BlackLinkUp: true, Tamper: true, Cycles: clock.cycles},
-		transport.Outer:  {Ready: true, LinkUp: true, Cycles: clock.cycles},
+		transport.Crypto: {BlackLinkUp: true, Tamper: true, Cycles: clock.cycles, Clock: 300_000},
+		transport.Outer:  {Ready: true, LinkUp: true, Cycles: clock.cycles, Clock: 250_000},
 	} {
 		if got, err := b.Health(c); err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
 	}
-	if up := (Health{Cycles: 3 * CyclesPerSecond / 2}).Uptime(); up != 1500*time.Millisecond {
+	if up := (Health{Cycles: 450_000_000, Clock: 250_000}).Uptime(); up != 1800*time.Millisecond {
 		t.Error(up)
 	}
 	clock.step = 1

@@ -4,7 +4,6 @@ package chip
 
 import (
 	"math/bits"
-	"time"
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -57,7 +56,7 @@ func (b *Box) SelfTest() (SelfTest, error) {
 	status, failed := words[:1], words[1:2]
 	return SelfTest{
 		Running: regs.CryptoSelfTestStatusRunning.Get(status) == 1, Runs: uint32(regs.CryptoSelfTestStatusRuns.Get(status)),
-		Cycles: words[2], Seconds: (time.Duration(words[2]) * time.Second / CyclesPerSecond).Seconds(),
+		Cycles: words[2], Seconds: b.Clock(transport.Crypto).Time(int64(words[2])).Seconds(),
 		Lanes:   b.Capabilities[transport.Crypto].Lanes,
 		Encrypt: lanes(regs.CryptoSelfTestFailedEncrypt.Get(failed)), Decrypt: lanes(regs.CryptoSelfTestFailedDecrypt.Get(failed)),
 	}, nil

@@ -6,6 +6,7 @@ package compile
 import (
 	"iter"
 	"net/netip"
+	"sallyport/mgmt/internal/clock"
 	"slices"
 
 	"sallyport/mgmt/internal/model"
@@ -16,6 +17,8 @@ import (
 type Sizes struct {
 	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Hosts, Peers, Window, WindowRows int
 	Suites                                                                                               uint32
+	// Clock is the inner chip's.
+	Clock clock.Clock
 }
 
 // Placed is a row that still needs its place in a table: the one of its owner, or one part

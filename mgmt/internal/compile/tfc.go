@@ -3,10 +3,14 @@
 package compile
 
 import (
+	"sallyport/mgmt/internal/clock"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/xfrm"
 )
+
+// dummyTurn is the cycles between two looks at a row of dummies, in which its interval counts.
+const dummyTurn = 16
 
 // DummyRows are the rows of the inner chip's table `dummy`: SAs that send dummy packets.
 const DummyRows = 16
@@ -45,16 +49,16 @@ func (c *compiler) placeDummies() error {
 			}
 			taken[sa.DummyRow] = true
 		}
-		c.out.Dummies[sa.DummyRow] = dummyRow(sa, c.tfcUnits(sa, sa.Dummy.Length))
+		c.out.Dummies[sa.DummyRow] = dummyRow(sa, c.tfcUnits(sa, sa.Dummy.Length), c.sizes.Clock)
 	}
 	return nil
 }
 
-func dummyRow(sa *model.SA, units uint32) Row {
+func dummyRow(sa *model.SA, units uint32, core clock.Clock) Row {
 	f, row := regs.DummyRow, newRow(regs.DummyRow.Bits)
 	f.Valid.Put(row, 1)
 	f.Sa.Put(row, uint64(sa.Row))
 	f.Length.Put(row, uint64(units))
-	f.Interval.Put(row, sa.Dummy.Turns())
+	f.Interval.Put(row, core.Units(sa.Dummy.Every, dummyTurn))
 	return row
 }

@@ -87,7 +87,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		}
 		d.log.Info("Linux is the host behind the tunnels", "device", tunnelsName)
 	}
-	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays(), make(chan netip.Addr, mostAsking)}
+	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays(d.session.Box.Clock(transport.Outer)), make(chan netip.Addr, mostAsking)}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}

@@ -3,11 +3,8 @@
 package events
 
 import (
-	"fmt"
 	"slices"
-	"time"
 
-	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -34,7 +31,7 @@ func (s *Source) Audit(m *model.Model) (out []Event, err error) {
 		}
 	}
 	for i, e := range events {
-		events[i].at = now.Add(duration(e.cycles, clocks[e.chip]))
+		events[i].at = now.Add(s.Box.Clock(e.chip).Time(int64(e.cycles - clocks[e.chip])))
 	}
 	slices.SortStableFunc(events, func(a, b audited) int { return a.at.Compare(b.at) })
 	for _, e := range events {
@@ -43,11 +40,6 @@ func (s *Source) Audit(m *model.Model) (out []Event, err error) {
 		}
 	}
 	return out, nil
-}
-
-// uptime prints a time since reset in seconds.
-func uptime(cycles uint64) string {
-	return fmt.Sprintf("%d.%09d", cycles/chip.CyclesPerSecond, cycles%chip.CyclesPerSecond*uint64(time.Second)/chip.CyclesPerSecond)
 }
 
 // ForgetAudit discards waiting events if there is a new inbound SA, whose row may be that of

@@ -21,6 +21,7 @@ type audited struct {
 	reason   uint32
 	sequence uint32
 	cycles   uint64        // since the chip's reset, when it was judged
+	uptime   string        // the same in seconds
 	at       time.Time     // the same, by the clock of this program
 	packet   xfrm.Selector // the fields of a packet with other selectors than its SA's
 }
@@ -60,6 +61,7 @@ func (s *Source) takeAudit(q auditQueue) (events []audited, lost bool, err error
 			return err
 		}
 		e.sequence, e.cycles = words[0], uint64(words[2])<<32|uint64(words[1])
+		e.uptime = s.Box.Clock(q.chip).Text(e.cycles)
 		if e.reason == regs.AuditReasonSelectorMismatch && q.packet != nil {
 			if words, err = s.readAll(q.chip, q.packet...); err != nil {
 				return err
@@ -70,12 +72,6 @@ func (s *Source) takeAudit(q auditQueue) (events []audited, lost bool, err error
 		return nil
 	})
 	return events, lost, err
-}
-
-// duration is how much later than another cycle of a chip one is, or how much earlier.
-func duration(cycle, other uint64) time.Duration {
-	cycles := int64(cycle - other)
-	return time.Duration(cycles/chip.CyclesPerSecond)*time.Second + time.Duration(cycles%chip.CyclesPerSecond)*time.Second/chip.CyclesPerSecond
 }
 
 // clockReads is how often clocks are read until none of their high halves changes meanwhile, which

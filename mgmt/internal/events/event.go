@@ -206,7 +206,7 @@ func (e Event) String() string {
 // event is that of an SA for what a queue had.
 func (e *audited) event(m *model.Model, sa *model.SA) Event {
 	out := eventOf(EventAudit, sa)
-	out.Dropped = &Dropped{Reason: regs.AuditReasonNames[e.reason], Seq: e.sequence, Time: e.at.UTC(), Uptime: uptime(e.cycles)}
+	out.Dropped = &Dropped{Reason: regs.AuditReasonNames[e.reason], Seq: e.sequence, Time: e.at.UTC(), Uptime: e.uptime}
 	switch e.reason {
 	case regs.AuditReasonDecIcv:
 		out.Kind = EventICV

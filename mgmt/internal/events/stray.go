@@ -18,11 +18,11 @@ type Stray struct {
 	Count     int    // how many of them this one stands for
 }
 
-// Event is that of such a packet, which the chip judged `cycles` after its reset.
-func (s Stray) Event(cycles uint64, now time.Time) Event {
+// Event is that of such a packet, which the chip judged `uptime` seconds after its reset.
+func (s Stray) Event(uptime string, now time.Time) Event {
 	return Event{
 		Kind: EventStray, Src: s.Src, Dst: s.Dst, Proto: "esp", SPI: s.SPI, Dir: xfrm.DirIn,
-		Dropped: &Dropped{Reason: EventStray, Seq: s.Seq, Count: s.Count, Time: now.UTC(), Uptime: uptime(cycles), FlowLabel: s.FlowLabel},
+		Dropped: &Dropped{Reason: EventStray, Seq: s.Seq, Count: s.Count, Time: now.UTC(), Uptime: uptime, FlowLabel: s.FlowLabel},
 	}
 }
 

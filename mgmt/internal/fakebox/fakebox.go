@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sallyport/mgmt/internal/clock"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -90,6 +91,9 @@ var (
 // Sizes of a fake box, as log2 where the register is.
 type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, HostBits, PeerBits, Window, Suites uint32 }
 
+// CoreClock is that of the chips, unless a test sets their register.
+const CoreClock = clock.Clock(300_000)
+
 // Small is enough for most tests. It has every suite.
 var Small = Sizes{SABits: 4, FlowBits: 6, SADBits: 6, Rules: 32, NextHops: 256, HostBits: 6, PeerBits: 6, Window: 4096, Suites: 0x7ffe}
 
@@ -127,7 +131,7 @@ func New(s Sizes) *Box {
 			regs.CommonCapabilityWays: 4, regs.CommonCapabilityRules: s.Rules, regs.CommonCapabilityNextHops: s.NextHops,
 			regs.CommonCapabilityLanes: 4, regs.CommonCapabilitySuites: s.Suites, regs.CommonCapabilityReplayWindow: s.Window,
 			regs.CommonCapabilityHostBits: s.HostBits, regs.CommonCapabilityPeerBits: s.PeerBits,
-			regs.CommonCapabilityCounters: uint32(len(counters[c])),
+			regs.CommonCapabilityCounters: uint32(len(counters[c])), regs.CommonCapabilityCoreKhz: uint32(CoreClock),
 		} {
 			chip.registers[r.Offset] = v
 		}

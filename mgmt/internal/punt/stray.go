@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/time/rate"
 
+	"sallyport/mgmt/internal/clock"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -18,6 +19,7 @@ import (
 // Strays tells of ESP packets to the box that no SA is for (RFC 4303, 3.4.2): StraysAtOnce of them,
 // and then one a second. So a stranger's flood fills no log.
 type Strays struct {
+	clock clock.Clock // of the outer chip
 	limit *rate.Limiter
 	left  int // how many were not told since the last one
 }
@@ -25,8 +27,10 @@ type Strays struct {
 // StraysAtOnce are told after a rest.
 const StraysAtOnce = 16
 
-// NewStrays has told nothing yet.
-func NewStrays() *Strays { return &Strays{limit: rate.NewLimiter(1, StraysAtOnce)} }
+// NewStrays has told nothing yet of what the outer chip punts, whose core clock is given.
+func NewStrays(core clock.Clock) *Strays {
+	return &Strays{clock: core, limit: rate.NewLimiter(1, StraysAtOnce)}
+}
 
 // Event is that of a punted frame, unless it waits for its turn or has no ESP packet. `now` is this
 // machine's clock.
@@ -39,7 +43,7 @@ func (s *Strays) Event(header transport.PuntHeader, frame []byte, now time.Time)
 		return e, false
 	}
 	stray.Count, s.left = s.left, 0
-	return stray.Event(header.Cycles, now), true
+	return stray.Event(s.clock.Text(header.Cycles), now), true
 }
 
 // readStray reads an ESP packet, in UDP or not.

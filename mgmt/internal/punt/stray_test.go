@@ -28,7 +28,7 @@ const (
 func TestStrays(t *testing.T) {
 	header := transport.PuntHeader{Port: transport.PortBlack, Cycles: 600_000_001}
 	now := time.Unix(1_700_000_000, 250_000)
-	s := NewStrays()
+	s := NewStrays(300_000)
 	told := func(frame string) string {
 		e, ok := s.Event(header, unhex(t, frame), now)
 		if !ok {

@@ -41,6 +41,8 @@ var (
 	CommonCapabilityCounters               = Register{Name: "capability_counters", Offset: 0x048, Count: 1, Role: Build}
 	CommonCapabilityHostBits               = Register{Name: "capability_host_bits", Offset: 0x04c, Count: 1, Role: Build}
 	CommonCapabilityPeerBits               = Register{Name: "capability_peer_bits", Offset: 0x050, Count: 1, Role: Build}
+	CommonCapabilityCoreKhz                = Register{Name: "capability_core_khz", Offset: 0x054, Count: 1, Role: Status}
+	CommonCapabilityCoreKhzKhz             = Field{LSB: 0, Width: 20}
 	CommonStatus                           = Register{Name: "status", Offset: 0x084, Count: 1, Role: Status}
 	CommonStatusReady                      = Field{LSB: 0, Width: 1}
 	CommonStatusLinkUp                     = Field{LSB: 1, Width: 1}
@@ -84,6 +86,7 @@ var CommonRegisters = []Register{
 	CommonCapabilityCounters,
 	CommonCapabilityHostBits,
 	CommonCapabilityPeerBits,
+	CommonCapabilityCoreKhz,
 	CommonStatus,
 	CommonCyclesLo,
 	CommonCyclesHi,

@@ -4,6 +4,7 @@ package session
 
 import (
 	"sallyport/mgmt/internal/chip"
+	"sallyport/mgmt/internal/clock"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -41,9 +42,10 @@ var bucketRegisters = map[[2]string]chip.Source{
 	{xfrm.Black, xfrm.InjectGroup}: {Chip: transport.Outer, Register: regs.OuterLimitInject},
 }
 
-// bucketValue is what a limit is on the chips; every token_bucket has the same layout.
-func bucketValue(l model.Limit) uint32 {
-	rate := (uint64(l.Rate)*bucketInterval + chip.CyclesPerSecond/2) / chip.CyclesPerSecond
+// bucketValue is what a limit is on a chip of some clock; every token_bucket has the same layout.
+// Below 300 MHz the highest rates are those that the register holds, and a bit lower.
+func bucketValue(l model.Limit, core clock.Clock) uint32 {
+	rate := min((uint64(l.Rate)*bucketInterval+core.Hz()/2)/core.Hz(), 1<<regs.InnerLimitInjectRate.Width-1)
 	return uint32(rate)<<regs.InnerLimitInjectRate.LSB | l.Burst<<regs.InnerLimitInjectBurst.LSB
 }
 
@@ -54,7 +56,7 @@ func (s *Session) limits(m *model.Model, all bool) error {
 			continue
 		}
 		to := bucketRegisters[[2]string{b.Dev, b.Group}]
-		if err := s.Box.Write32(to.Chip, to.Register, bucketValue(m.Limit(b))); err != nil {
+		if err := s.Box.Write32(to.Chip, to.Register, bucketValue(m.Limit(b), s.Box.Clock(to.Chip))); err != nil {
 			return err
 		}
 	}

@@ -150,7 +150,7 @@ func (s *Session) ports(m *model.Model) error {
 			transport.Inner, regs.InnerLocalPrefix,
 			m.LocalBits(xfrm.Red, false)<<regs.InnerLocalPrefixIpv4.LSB|m.LocalBits(xfrm.Red, true)<<regs.InnerLocalPrefixIpv6.LSB,
 		),
-		chip.Set(transport.Inner, regs.InnerReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.TimeoutOrDefault())),
+		chip.Set(transport.Inner, regs.InnerReasmTimeout, s.reassemblyTicks(transport.Inner, m)),
 		chip.Set(transport.Inner, regs.InnerReasmPerSource, m.Reassembly.PerSourceOrDefault()),
 		chip.Set(transport.Inner, regs.InnerQosDscpLow, uint32(m.PriorityDSCPs())),
 		chip.Set(transport.Inner, regs.InnerQosDscpHigh, uint32(m.PriorityDSCPs()>>32)),
@@ -160,7 +160,7 @@ func (s *Session) ports(m *model.Model) error {
 		chip.Set(transport.Outer, regs.OuterPortMacHi, high(black)),
 		chip.Set(transport.Outer, regs.OuterPortMtu, m.Mtu(xfrm.Black)),
 		chip.Set(transport.Outer, regs.OuterLocalIpv4, compile.Word(v4, 0)),
-		chip.Set(transport.Outer, regs.OuterReasmTimeout, xfrm.ReassemblyTicks(m.Reassembly.TimeoutOrDefault())),
+		chip.Set(transport.Outer, regs.OuterReasmTimeout, s.reassemblyTicks(transport.Outer, m)),
 		chip.Set(transport.Outer, regs.OuterReasmPerSource, m.Reassembly.PerSourceOrDefault()),
 		chip.Set(transport.Outer, regs.OuterLocalIpv60, compile.Word(v6, 0)),
 		chip.Set(transport.Outer, regs.OuterLocalIpv61, compile.Word(v6, 1)),
@@ -202,4 +202,9 @@ func (s *Session) clearAll() error {
 		}
 	}
 	return rows.flush()
+}
+
+// reassemblyTicks are the units of 2^20 cycles that REASM_TIMEOUT counts in, at least one.
+func (s *Session) reassemblyTicks(c transport.Chip, m *model.Model) uint32 {
+	return uint32(max(1, s.Box.Clock(c).Units(m.Reassembly.TimeoutOrDefault(), 1<<20)))
 }

@@ -50,6 +50,12 @@ func TestReassemblyLimits(t *testing.T) {
 	r.Want("the ends", r.reassembly(), "1 65535 1 65535")
 	r.line("reassembly set timeout 114")
 	r.Want("the other end", r.reassembly(), "32616 65535 32616 65535")
+	// The same time is fewer cycles of a slower clock.
+	for _, c := range []transport.Chip{transport.Inner, transport.Outer} {
+		r.Fake.Set(c, regs.CommonCapabilityCoreKhz, 250_000)
+	}
+	r.line("reassembly set timeout 30")
+	r.Want("30 s of 2^20 cycles of 250 MHz", r.reassembly(), "7153 65535 7153 65535")
 	// A box that was reset has its own limits again.
 	r.Fake.Reset()
 	if _, err := chip.Open(t.Context(), r.Fake); err != nil {

@@ -47,7 +47,7 @@ func between(list []regs.Counter, before, after daemon.ChipSample) change {
 	if len(before.Counters) != len(after.Counters) || after.Cycles < before.Cycles {
 		return change{}
 	}
-	seconds := float64(after.Cycles-before.Cycles) / chip.CyclesPerSecond
+	seconds := float64(after.Cycles-before.Cycles) / float64(after.Clock.Hz())
 	rates := make([]float64, len(after.Counters))
 	for i, value := range after.Counters {
 		if list[i].IsGauge() {

@@ -79,7 +79,7 @@ func (r *rig) load(text string) {
 func (r *rig) sample(seconds float64) {
 	r.t.Helper()
 	for _, c := range transport.Chips {
-		r.fake.Tick(c, uint64(seconds*chip.CyclesPerSecond))
+		r.fake.Tick(c, uint64(seconds*float64(fakebox.CoreClock.Hz())))
 	}
 	if err := r.page.sample(); err != nil {
 		r.t.Fatal(err)

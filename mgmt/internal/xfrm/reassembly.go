@@ -16,20 +16,13 @@ type Reassembly struct {
 	PerSource uint32
 }
 
-// ReassemblyTick is the time that REASM_TIMEOUT counts in: 2^20 cycles of 300 MHz
-// (docs/reference/registers.md).
-const ReassemblyTick = time.Second << 20 / 300_000_000
-
-// The longest time and the most datagrams that the registers hold.
+// The shortest time, which is about the unit of the registers, the longest one and the most
+// datagrams that they hold.
 const (
+	minTimeout   = 4 * time.Millisecond
 	maxTimeout   = 114 * time.Second
 	maxPerSource = 1<<16 - 1
 )
-
-// ReassemblyTicks are the ticks of a time, to the nearest, and at least one.
-func ReassemblyTicks(d time.Duration) uint32 {
-	return max(1, uint32((d+ReassemblyTick/2)/ReassemblyTick))
-}
 
 // reassembly reads `reassembly set [timeout TIME] [per-source N]` and `reassembly show`.
 func (p *parser) reassembly() (Command, error) {
@@ -76,7 +69,7 @@ func (p *parser) timeout() (time.Duration, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 32)
 	d := time.Duration(n) * unit
-	if err != nil || d < ReassemblyTick || d > maxTimeout {
+	if err != nil || d < minTimeout || d > maxTimeout {
 		return 0, word.errorf("timeout must be 1 to %d seconds, or 4ms to %dms, not %s: a datagram whose fragments are not all there is given up after it", maxTimeout/time.Second, maxTimeout/time.Millisecond, word.quoted())
 	}
 	return d, nil

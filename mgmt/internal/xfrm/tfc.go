@@ -33,10 +33,6 @@ func (d *Dummy) String() string {
 	return fmt.Sprintf("dummy %d every %d%s", d.Length, d.Every/everyUnits[i].unit, everyUnits[i].name)
 }
 
-// Turns is the interval as the inner chip has it, in units of 16 cycles of 300 MHz (160/3 ns), to
-// the nearest.
-func (d *Dummy) Turns() uint64 { return (uint64(d.Every)*3 + 80) / 160 }
-
 type everyUnit struct {
 	name string
 	unit time.Duration

@@ -16,7 +16,7 @@ namespace {
 
 const char* const kUsage =
     "usage: sallyport-sim [--boxes 1|2] [--threads N | --lock-step] [--seed N] [--socket-dir "
-    "DIR] [--cable-latency-ns N]\n"
+    "DIR] [--cable-latency-ns N] [--core-mhz F]\n"
     "Reads commands and writes results as JSON lines; see docs/reference/simulator.md.\n";
 
 struct Arguments {
@@ -33,6 +33,20 @@ int64_t number(const std::string& option, const char* text) {
     exit(2);
   }
   return value;
+}
+
+// The nearest clock of a whole number of ticks that is no faster than asked.
+sallyport::sim::CoreClock clock(const char* text) {
+  using sallyport::sim::CoreClock;
+  static const double slowest = CoreClock(CoreClock::kSlowest).mhz(), fastest = CoreClock(CoreClock::kFastest).mhz();
+  char* end;
+  const double mhz = text ? std::strtod(text, &end) : 0;
+  if (!text || *end || end == text || !(mhz >= slowest && mhz <= fastest)) {
+    fprintf(stderr, "sallyport-sim: --core-mhz %s: give a clock from %.0f to %.0f MHz\n", text ? text : "", slowest,
+            fastest);
+    exit(2);
+  }
+  return CoreClock::atMost(mhz);
 }
 
 Arguments parse(int argc, char** argv) {
@@ -55,8 +69,9 @@ Arguments parse(int argc, char** argv) {
     else if (option == "--seed")
       arguments.seed = static_cast<uint64_t>(number(option, value));
     else if (option == "--cable-latency-ns")
-      arguments.world.cableLatency =
-          sallyport::sim::microsecondsToCycles(static_cast<double>(number(option, value)) / 1000);
+      arguments.world.cableLatencyNs = number(option, value);
+    else if (option == "--core-mhz")
+      sallyport::sim::coreClock = clock(value);
     else if (option == "--socket-dir" && value)
       arguments.socketDirectory = value;
     else {

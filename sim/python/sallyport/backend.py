@@ -33,6 +33,7 @@ class Setup:
     tables: str = "standard"  # of the simulated chips
     crypto: str = "rtl"  # the model of the simulated lanes: "rtl" or "model"
     chips: str = "core"  # what of the chips is simulated
+    core_mhz: float = 300  # of the simulated chips
     lock_step: bool = False  # of the simulated chips; what the engine's speed is measured against
     seed: int = 1
     threads: int | None = None

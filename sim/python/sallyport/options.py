@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 from sallyport import suites
-from sallyport.simulator import CHIPS, CRYPTO, CRYPTO_VARIABLE
+from sallyport.simulator import CHIPS, CORE_MHZ, CRYPTO, CRYPTO_VARIABLE
 
 SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
 
@@ -25,6 +25,13 @@ chips_option = click.option(
     default="core",
     show_default=True,
     help="Shell: cores in the shell of a card, with its clocks, crossings and PCIe; slower.",
+)
+core_mhz_option = click.option(
+    "--core-mhz",
+    type=click.FloatRange(CORE_MHZ[0], CORE_MHZ[1]),
+    default=CORE_MHZ[1],
+    show_default=True,
+    help="Core clock of all chips; the next lower one of 37500/N MHz.",
 )
 threads_option = click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores).")
 seed_option = click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True)

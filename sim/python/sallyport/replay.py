@@ -17,7 +17,7 @@ from scapy.utils import PcapWriter, RawPcapReader
 from sallyport import faults as faults_module
 from sallyport.errors import CheckFailed, InputError
 from sallyport.faults import UNDERSIZE_BYTES, Faults
-from sallyport.simulator import TESTER_MAC, Simulator
+from sallyport.simulator import CORE_MHZ, TESTER_MAC, Simulator
 
 MINIMUM_BYTES = 60  # of a frame without its FCS
 PUNT_PORTS = ("inner", "outer")
@@ -35,6 +35,7 @@ def run(
     seed: int,
     crypto: str | None = None,
     chips: str = "core",
+    core_mhz: float = CORE_MHZ[1],
     quiet_cycles: int = 32768,
 ) -> None:
     """Send a capture into one port of one box, and others from the management CPU (`injected`, by
@@ -58,7 +59,7 @@ def run(
                 f"--fault names frame {number}, but {capture or 'no capture into a port'} holds {len(frames)}"
             )
     watched = ([far] if capture else []) + [PORTS[chip] for chip in injected if not capture or PORTS[chip] != far]
-    with Simulator(boxes=1, threads=threads, seed=seed, crypto=crypto, chips=chips) as sim:
+    with Simulator(boxes=1, threads=threads, seed=seed, crypto=crypto, chips=chips, core_mhz=core_mhz) as sim:
         sim.sallyctl(0, "-batch", xfrm)
         _flip(sim, todo.upsets)
         _tester_as_neighbour(sim, xfrm)

@@ -48,6 +48,7 @@ def identity(label: str, test: str, setup: Setup) -> dict:
         "tables": setup.tables,
         "crypto": setup.crypto,
         "chips": setup.chips,
+        "core_mhz": setup.core_mhz,
         "seed": setup.seed,
         "line_rate_gbps": setup.line_gbps,
         "duration_s": setup.measure_ns / 1e9,

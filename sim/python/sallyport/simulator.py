@@ -32,6 +32,9 @@ CRYPTO_VARIABLE = "SALLYPORT_CRYPTO"
 CHIPS = ("core", "shell")
 SHELL = {"rtl": "sallyport-sim-shell", "model": "sallyport-sim-shell-model"}
 
+# Clocks that the cores may have, in MHz.
+CORE_MHZ = (150, 300)
+
 # The tester's own addresses, the far end of every wire that has no other box on it.
 TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 
@@ -72,6 +75,7 @@ class Simulator:
         own_group: bool = False,
         crypto: str | None = None,
         chips: str = "core",
+        core_mhz: float = CORE_MHZ[1],
         lock_step: bool = False,
         socket_dir: Path | None = None,
     ) -> None:
@@ -82,6 +86,8 @@ class Simulator:
         self._temporary = None if socket_dir else tempfile.TemporaryDirectory(prefix="sallyport-")
         self._sockets = socket_dir or Path(self._temporary.name if self._temporary else "")
         arguments = [executable, "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
+        if core_mhz != CORE_MHZ[1]:
+            arguments += ["--core-mhz", core_mhz]
         if lock_step:
             arguments += ["--lock-step"]
         self._process = subprocess.Popen(

@@ -45,6 +45,10 @@ object CommonRegs {
   val capabilityCounters = RegisterDesc("capability_counters", 0x048, RegisterRole.Build)
   val capabilityHostBits = RegisterDesc("capability_host_bits", 0x04c, RegisterRole.Build)
   val capabilityPeerBits = RegisterDesc("capability_peer_bits", 0x050, RegisterRole.Build)
+  val capabilityCoreKhz = RegisterDesc("capability_core_khz", 0x054, RegisterRole.Status)
+  object CapabilityCoreKhz {
+    val khz = RowField(0, 20)
+  }
   val status = RegisterDesc("status", 0x084, RegisterRole.Status)
   object Status {
     val ready = RowField(0, 1)
@@ -97,6 +101,7 @@ object CommonRegs {
     capabilityCounters,
     capabilityHostBits,
     capabilityPeerBits,
+    capabilityCoreKhz,
     status,
     cyclesLo,
     cyclesHi,

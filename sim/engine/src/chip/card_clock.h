@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-namespace sallyport::sim {
+#include "base/sim_time.h"
 
-using Femtoseconds = int64_t;
+namespace sallyport::sim {
 
 // Edges of one clock, in the order of time.
 class CardClock {

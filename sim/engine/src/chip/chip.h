@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/beat.h"
+#include "base/sim_time.h"
 #include "chip/memory.h"
 
 namespace sallyport::sim {
@@ -46,6 +47,7 @@ inline const char* chipName(ChipKind kind) {
 // chip's black one.
 struct ChipInputs {
   bool reset = true, tamper = false, noise = false;
+  uint32_t coreKhz = coreClock.khz();
   bool macRxValid = false, macTxReady = false, puntReady = false, injectValid = false;
   MacBeat macRx, inject;
   std::array<LinkInputs, 2> link;

@@ -46,12 +46,13 @@ class ShellChip : public Chip {
 
   void settle() final {
     fabric_.locked = !in.reset;
+    fabric_.coreKhz = in.coreKhz;
     for (size_t i = 0; i < aurora_.size(); i++) {
       aurora_[i].channel(in.link[i].up, in.link[i].rxValid ? &in.link[i].rx : nullptr);
       pins(i).channelUp = aurora_[i].up();
     }
     host_.cycle(in, out);
-    now_ += kCorePeriod;
+    now_ += coreClock.period();
     runOtherClocks();
     toCore();
     core_->settle();
@@ -78,7 +79,6 @@ class ShellChip : public Chip {
   }
 
  protected:
-  static constexpr Femtoseconds kCorePeriod = 3'333'333;
   // Cycles after which the two cores of a link have found each other.
   static constexpr int64_t kHandshake = 512;
 
@@ -188,6 +188,7 @@ class ShellChip : public Chip {
   void toCore() {
     ChipInputs& to = core_->in;
     to.reset = fabric_.core_reset;
+    to.coreKhz = fabric_.core_coreKhz;
     to.axi.awValid = fabric_.core_axil_aw_valid;
     to.axi.wValid = fabric_.core_axil_w_valid;
     to.axi.bReady = fabric_.core_axil_b_ready;

@@ -44,6 +44,7 @@ class VerilatedChip : public Chip {
 
   void settle() final {
     top_.reset = in.reset;
+    top_.io_coreKhz = in.coreKhz;
     top_.io_axil_aw_valid = in.axi.awValid;
     top_.io_axil_aw_bits_addr = in.axi.address;
     top_.io_axil_aw_bits_prot = 0;

@@ -50,6 +50,7 @@ void Control::serve() {
   say({{"event", "ready"},
        {"chips", chipImplementation()},
        {"boxes", world_.boxes()},
+       {"core_mhz", coreClock.mhz()},
        {"threads", world_.threads()},
        {"cycle", world_.now()},
        {"tester_ports", ports},
@@ -221,7 +222,7 @@ int Control::stops(const std::vector<int>& descriptors, bool sleep) {
 }
 
 json Control::idle(Fields& fields) {
-  const Cycle cycles = fields.whole("cycles", 1000, 1, INT64_MAX / kTicksPerCycle / 4);
+  const Cycle cycles = fields.whole("cycles", 1000, 1, INT64_MAX / coreClock.ticksPerCycle / 4);
   const auto registers = fields.get<std::string>("registers", "defer");
   fields.end();
   return metered(registers, [&](RunMeter& meter) {

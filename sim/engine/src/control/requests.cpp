@@ -115,8 +115,8 @@ StreamSpec parseStream(const json& object, uint16_t number, uint64_t seed) {
   if (fromFile) stream.capture = readCapture(fields.need<std::string>("file"));
   stream.badFcsEvery = fields.whole("bad_fcs_every", 0, 0, INT64_MAX);
   stream.frames = fields.whole("frames", -1, 1, INT64_MAX);
-  stream.from_tick = parseCycles(fields, "start_us", 0) * kTicksPerCycle;
-  if (fields.has("stop_us")) stream.to_tick = parseCycles(fields, "stop_us", 0) * kTicksPerCycle;
+  stream.from_tick = parseCycles(fields, "start_us", 0) * coreClock.ticksPerCycle;
+  if (fields.has("stop_us")) stream.to_tick = parseCycles(fields, "stop_us", 0) * coreClock.ticksPerCycle;
   fields.end();
   return stream;
 }
@@ -174,7 +174,7 @@ ReplaySpec parseReplay(Fields& fields) {
     if (pacing != "line-rate" && pacing != "original")
       throw std::invalid_argument(input.where() + ": \"pacing\" must be line-rate or original, not " + pacing);
     parsed.original = pacing == "original";
-    if (input.has("max_gap_us")) parsed.maxGap = parseCycles(input, "max_gap_us", 0) * kTicksPerCycle;
+    if (input.has("max_gap_us")) parsed.maxGap = parseCycles(input, "max_gap_us", 0) * coreClock.ticksPerCycle;
     parsed.loadMicroPercent = parseLoad(input);
     parsed.pad = input.get<bool>("pad", !parsed.port.isInject());
     parsed.badFcs = input.get<std::vector<int64_t>>("bad_fcs", {});
@@ -184,7 +184,7 @@ ReplaySpec parseReplay(Fields& fields) {
     replay.inputs.push_back(std::move(parsed));
   }
   replay.quiet = fields.whole("quiet_cycles", replay.quiet, 1, 1'000'000'000);
-  replay.limit = fields.whole("limit_cycles", replay.limit, 1, INT64_MAX / kTicksPerCycle / 4);
+  replay.limit = fields.whole("limit_cycles", replay.limit, 1, INT64_MAX / coreClock.ticksPerCycle / 4);
   return replay;
 }
 

@@ -7,17 +7,17 @@
 namespace sallyport::sim {
 
 void LivePort::schedule(Cycle cycle, std::vector<uint8_t> bytes) {
-  const Cycle free = (lineFree_ + kTicksPerCycle - 1) / kTicksPerCycle;
+  const Cycle free = (lineFree_ + coreClock.ticksPerCycle - 1) / coreClock.ticksPerCycle;
   Frame frame;
   frame.bytes = std::move(bytes);
-  frame.start = std::max(cycle, free) * kTicksPerCycle;
+  frame.start = std::max(cycle, free) * coreClock.ticksPerCycle;
   lineFree_ = frame.start + slotTicks(frame.length());
   coming_.push_back(std::move(frame));
 }
 
 void LivePort::take(Cycle now) {
   std::vector<uint8_t> frame;
-  while (device_ && lineFree_ <= (now + kLookahead - 1) * kTicksPerCycle && device_->read(frame))
+  while (device_ && lineFree_ <= (now + coreClock.lookahead - 1) * coreClock.ticksPerCycle && device_->read(frame))
     schedule(now, std::move(frame));
 }
 

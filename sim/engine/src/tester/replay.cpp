@@ -67,7 +67,7 @@ nlohmann::json runReplay(World& world, const ReplaySpec& spec, RunMeter& meter) 
   };
   std::vector<std::unique_ptr<End>> ends;
   size_t total = 0;
-  const Tick begin = (world.now() + kLookahead) * kTicksPerCycle;
+  const Tick begin = (world.now() + coreClock.lookahead) * coreClock.ticksPerCycle;
   const World::Unplug unplug{world};
   for (const auto& port : world.testerPorts()) {
     ends.push_back(std::make_unique<End>());

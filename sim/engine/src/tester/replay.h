@@ -32,7 +32,7 @@ struct ReplaySpec {
   // Quiet means that no beat crossed any port for this long: longer than the slowest suite keeps
   // the longest packet.
   Cycle quiet = 32768;
-  Cycle limit = 300'000'000;
+  Cycle limit = microsecondsToCycles(1e6);
 };
 
 // {ports: [{port, tx_frames, rx_frames}], quiescent}

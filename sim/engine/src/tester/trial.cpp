@@ -42,11 +42,11 @@ void check(World& world, const TrialSpec& spec) {
 
 nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter, const SoftwareTurn& turn) {
   check(world, spec);
-  const Cycle begin = world.now() + kLookahead;
+  const Cycle begin = world.now() + coreClock.lookahead;
   const Cycle measureAt = begin + spec.warmup, stopAt = measureAt + spec.measure;
 
   std::vector<StreamSpec> bounded = spec.streams;
-  for (auto& stream : bounded) stream.to_tick = std::min(stream.to_tick, (stopAt - begin) * kTicksPerCycle);
+  for (auto& stream : bounded) stream.to_tick = std::min(stream.to_tick, (stopAt - begin) * coreClock.ticksPerCycle);
   std::vector<const StreamSpec*> all;
   for (const auto& stream : bounded) all.push_back(&stream);
 
@@ -56,7 +56,7 @@ nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter, co
     std::vector<const StreamSpec*> here;
     for (const auto* stream : all)
       if (stream->from == port) here.push_back(stream);
-    ends.push_back({port, std::make_unique<StreamSource>(here, begin * kTicksPerCycle),
+    ends.push_back({port, std::make_unique<StreamSource>(here, begin * coreClock.ticksPerCycle),
                     std::make_unique<StreamReceiver>(all, port)});
     world.testerPort(port).plug(ends.back().source.get(), ends.back().receiver.get());
   }
@@ -79,19 +79,20 @@ nlohmann::json runTrial(World& world, const TrialSpec& spec, RunMeter& meter, co
     turnEnd = world.now();
     turns++;
     inTurns += turnEnd - from;
-    turnAt = std::max(begin + next.at, turnEnd + std::max(next.after, kLookahead));
+    turnAt = std::max(begin + next.at, turnEnd + std::max(next.after, coreClock.lookahead));
   }
   const Cycle drainEnd = stopAt + spec.drainLimit;
   while (world.now() < drainEnd && !world.quietFor(kLostForGood) && !(world.quietFor(kSettled) && allArrived(ends))) {
     world.runEpoch();
     meter.report("drain", static_cast<double>(world.now() - stopAt) / static_cast<double>(spec.drainLimit));
   }
-  const MeasuredWindow window{begin * kTicksPerCycle, measureAt * kTicksPerCycle, stopAt * kTicksPerCycle};
+  const MeasuredWindow window{begin * coreClock.ticksPerCycle, measureAt * coreClock.ticksPerCycle,
+                              stopAt * coreClock.ticksPerCycle};
   nlohmann::json result = trialResult(ends, window, spec.growthLimitNs);
   if (turns > 0)
     result["software"] = {{"turns", turns},
-                          {"sim_us", static_cast<double>(inTurns) / 300},
-                          {"until_us", static_cast<double>(turnEnd - begin) / 300}};
+                          {"sim_us", cyclesToMicroseconds(inTurns)},
+                          {"until_us", cyclesToMicroseconds(turnEnd - begin)}};
   result["drained"] = world.quietFor(kSettled);
   return result;
 }

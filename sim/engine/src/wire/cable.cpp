@@ -30,7 +30,7 @@ void CableSender::receive(Frame frame, int64_t epoch) {
 
 void CableReceiver::beginEpoch(int64_t epoch) {
   channel_->take(epoch, [this](Frame frame) {
-    frame.start += latency_ * kTicksPerCycle;
+    frame.start += latency_ * coreClock.ticksPerCycle;
     auto later = [](const Frame& a, const Frame& b) { return a.start < b.start; };
     underway_.insert(std::upper_bound(underway_.begin(), underway_.end(), frame, later), std::move(frame));
   });

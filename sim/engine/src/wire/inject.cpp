@@ -7,7 +7,7 @@
 namespace sallyport::sim {
 
 const MacBeat* InjectSource::offer(Cycle now) {
-  if (beats_.empty() && source_ && source_->nextStart() <= now * kTicksPerCycle) {
+  if (beats_.empty() && source_ && source_->nextStart() <= now * coreClock.ticksPerCycle) {
     const Frame frame = source_->pop();
     for (size_t from = 0; from < frame.bytes.size(); from += 64) {
       const size_t bytes = std::min<size_t>(64, frame.bytes.size() - from);

@@ -4,7 +4,8 @@
 namespace sallyport::sim {
 
 namespace {
-constexpr uint32_t kUserClocksNumerator = 1375, kUserClocksDenominator = 1024;
+// User clocks a tick.
+constexpr uint32_t kUserClocksNumerator = 11, kUserClocksDenominator = 1024;
 constexpr uint32_t kGearboxPeriod = 33;
 constexpr uint32_t kCompensationPeriod = 4992, kCompensationClocks = 8;
 }  // namespace
@@ -18,8 +19,8 @@ void LinkTransmitter::cycle(Cycle now, int64_t epoch, const Word* word) {
     halfSent_ = false;
     return;
   }
-  for (fraction_ += kUserClocksNumerator; fraction_ >= kUserClocksDenominator; fraction_ -= kUserClocksDenominator)
-    userClock(now, epoch);
+  fraction_ += kUserClocksNumerator * static_cast<uint32_t>(coreClock.ticksPerCycle);
+  for (; fraction_ >= kUserClocksDenominator; fraction_ -= kUserClocksDenominator) userClock(now, epoch);
   if (word) buffer_.push_back(*word);
 }
 
@@ -33,7 +34,7 @@ void LinkTransmitter::userClock(Cycle now, int64_t epoch) {
   buffer_.pop_front();
   words_++;
   fault.apply(word);
-  if (!fault.down(now + kLinkLatency)) channel_->put(epoch, {now + kLinkLatency, word});
+  if (!fault.down(now + coreClock.linkLatency)) channel_->put(epoch, {now + coreClock.linkLatency, word});
 }
 
 void LinkReceiver::beginEpoch(int64_t epoch) {
@@ -41,7 +42,7 @@ void LinkReceiver::beginEpoch(int64_t epoch) {
 }
 
 const Word* LinkReceiver::arrival(Cycle now) {
-  if (underway_.empty() || underway_.front().due != now) return nullptr;
+  if (underway_.empty() || underway_.front().due > now) return nullptr;
   word_ = underway_.front().word;
   underway_.pop_front();
   return &word_;

@@ -2,10 +2,10 @@
 // One direction of an Aurora 64B/66B streaming channel of four lanes at 25.78125 Gb/s, seen from
 // the core clock domain.
 //
-// The user clock is 402.83203125 MHz = 1375/1024 of the core clock. It moves 256 bits a clock
+// The user clock is 402.83203125 MHz, 11/1024 of the clock of ticks. It moves 256 bits a clock
 // except one clock in 33 (gearbox) and 8 in 4992 (clock compensation): 99.84 Gb/s, 0.65 words of
-// 512 bits a core cycle. A word is on its way once its second half is sent and arrives kLinkLatency
-// cycles later.
+// 512 bits a core cycle of 300 MHz. A word is on its way once its second half is sent and arrives
+// linkLatency cycles later.
 #pragma once
 
 #include <deque>

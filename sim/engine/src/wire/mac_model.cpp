@@ -18,14 +18,14 @@ void MacReceiver::split(const Frame& frame) {
     timed.beat.error = timed.beat.last && frame.badFcs;
     std::memcpy(timed.beat.data.unit.data(), frame.bytes.data() + from, bytes);
     const Tick arrived = timed.beat.last ? frame.lastBit() : frame.firstBit() + (from + bytes) * kTicksPerByte;
-    timed.due = (arrived + kTicksPerCycle - 1) / kTicksPerCycle + kMacRxLatency;
+    timed.due = (arrived + coreClock.ticksPerCycle - 1) / coreClock.ticksPerCycle + coreClock.macRxLatency;
     beats_.push_back(timed);
   }
   frames_++;
 }
 
 bool MacTransmitter::ready(Cycle now) {
-  const Tick tick = now * kTicksPerCycle;
+  const Tick tick = now * coreClock.ticksPerCycle;
   while (!leaving_.empty() &&
          tick >= leaving_.front().start + (kPreambleBytes + leaving_.front().bytes) * kTicksPerByte) {
     held_ -= leaving_.front().bytes;
@@ -58,10 +58,10 @@ const Frame* MacTransmitter::push(const MacBeat& beat, Cycle now, int64_t epoch)
   const auto taken = static_cast<int64_t>(frame.bytes.size());
   if (frame.length() < kMinFrameBytes) frame.bytes.resize(kMinFrameBytes - kFcsBytes, 0);
   frame.badFcs = beat.error;
-  const Tick start = std::max((now + 1) * kTicksPerCycle, lineFree_);
+  const Tick start = std::max((now + 1) * coreClock.ticksPerCycle, lineFree_);
   lineFree_ = start + slotTicks(frame.length());
   leaving_.push_back({start, taken});
-  frame.start = start + kMacTxLatency * kTicksPerCycle;
+  frame.start = start + coreClock.macTxLatency * coreClock.ticksPerCycle;
   frames_++;
   lineBytes_ += frame.length() + kSlotOverhead;
   last_ = frame;

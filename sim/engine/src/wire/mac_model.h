@@ -14,7 +14,7 @@
 
 namespace sallyport::sim {
 
-// Cable to core. Beats leave in line order, at most one a cycle, kMacRxLatency after their last
+// Cable to core. Beats leave in line order, at most one a cycle, macRxLatency after their last
 // byte was on the line. The last beat of a frame waits for its FCS. There is no back-pressure.
 class MacReceiver {
  public:
@@ -26,7 +26,7 @@ class MacReceiver {
   // null. A frame that starts is passed to `onFrame` (capture).
   template <class OnFrame>
   const MacBeat* cycle(Cycle now, OnFrame onFrame) {
-    while (source_->nextStart() < (now + 1) * kTicksPerCycle) {
+    while (source_->nextStart() < (now + 1) * coreClock.ticksPerCycle) {
       const Frame frame = source_->pop();
       onFrame(frame);
       split(frame);
@@ -58,7 +58,7 @@ class MacReceiver {
 
 // Core to cable, through a FIFO of kFifoBytes that holds a frame back until it is whole (a started
 // frame cannot wait). Frames shorter than 60 bytes are padded with zeros; the FCS is added. On the
-// cable a frame starts kMacTxLatency after the FIFO.
+// cable a frame starts macTxLatency after the FIFO.
 class MacTransmitter {
  public:
   static constexpr int64_t kFifoBytes = 16384;
@@ -74,7 +74,7 @@ class MacTransmitter {
   // Drops the frame that is not whole yet.
   void reset();
 
-  bool idle(Cycle now) const { return partial_.empty() && lineFree_ <= now * kTicksPerCycle; }
+  bool idle(Cycle now) const { return partial_.empty() && lineFree_ <= now * coreClock.ticksPerCycle; }
   int64_t frames() const { return frames_; }
   int64_t lineBytes() const { return lineBytes_; }
 

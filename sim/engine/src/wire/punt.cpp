@@ -55,7 +55,7 @@ void PuntCollector::push(const MacBeat& beat, Cycle now) {
   if (capture_) {
     const bool byAnSa = header.reason == kTunnelReason;
     partial_.erase(partial_.begin(), partial_.begin() + PuntHeader::kBytes);
-    capture_->add(now * kTicksPerCycle, partial_, PcapngWriter::Direction::kUnknown,
+    capture_->add(now * coreClock.ticksPerCycle, partial_, PcapngWriter::Direction::kUnknown,
                   std::string("punt: ") + puntReasonName(header.reason) + ", port " + std::to_string(header.port) +
                       ", group " + puntGroupName(header.group) + (byAnSa ? ", SA " + std::to_string(header.sa) : "") +
                       (header.injected ? ", injected" : "") + ", cycle " + std::to_string(header.cycles));

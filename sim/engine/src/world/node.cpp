@@ -27,22 +27,22 @@ void Node::reset() {
 
 void Node::runEpoch() {
   const int64_t begin = cpuNs();
-  const int64_t epoch = now_ / kLookahead;
+  const int64_t epoch = now_ / coreClock.lookahead;
   exchange(epoch);
-  for (Cycle i = 0; i < kLookahead; i++) cycle(epoch);
+  for (Cycle i = 0; i < coreClock.lookahead; i++) cycle(epoch);
   writeCaptures();
   busyNs_ += cpuNs() - begin;
 }
 
 void Node::runCycle() {
   // Reading the time is a system call and takes a tenth of a cycle's run time. So only one cycle in
-  // kLookahead is measured, each in its turn.
-  const bool measured = now_ % kLookahead == now_ / kLookahead % kLookahead;
+  // coreClock.lookahead is measured, each in its turn.
+  const bool measured = now_ % coreClock.lookahead == now_ / coreClock.lookahead % coreClock.lookahead;
   const int64_t begin = measured ? cpuNs() : 0;
   exchange(now_);
   cycle(now_);
-  if (now_ % kLookahead == 0) writeCaptures();
-  if (measured) busyNs_ += (cpuNs() - begin) * kLookahead;
+  if (now_ % coreClock.lookahead == 0) writeCaptures();
+  if (measured) busyNs_ += (cpuNs() - begin) * coreClock.lookahead;
 }
 
 void Node::exchange(int64_t epoch) {
@@ -51,8 +51,8 @@ void Node::exchange(int64_t epoch) {
 }
 
 void Node::writeCaptures() {
-  if (port_ && port_->capture) port_->capture->advance(now_ * kTicksPerCycle);
-  if (punt_.capture()) punt_.capture()->advance(now_ * kTicksPerCycle);
+  if (port_ && port_->capture) port_->capture->advance(now_ * coreClock.ticksPerCycle);
+  if (punt_.capture()) punt_.capture()->advance(now_ * coreClock.ticksPerCycle);
 }
 
 void Node::cycle(int64_t epoch) {

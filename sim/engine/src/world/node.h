@@ -58,9 +58,9 @@ class Node {
   // kLinkUpCycle; what its MAC holds is lost.
   void reset();
 
-  // kLookahead cycles. Registers started with registers().start() proceed.
+  // lookahead cycles. Registers started with registers().start() proceed.
   void runEpoch();
-  // One cycle, in which tokens are exchanged as well: what kLookahead calls do to a world is what
+  // One cycle, in which tokens are exchanged as well: what lookahead calls do to a world is what
   // an epoch does. The nodes of a world all run by the one or all by the other.
   void runCycle();
 

@@ -32,7 +32,7 @@ nlohmann::json RunMeter::json() const {
                      {"clocks_per_s", busy > 0 ? static_cast<double>(clocks) / busy : 0}});
   }
   return {{"sim_cycles", cycles()},
-          {"sim_us", static_cast<double>(cycles()) / 300},
+          {"sim_us", cyclesToMicroseconds(cycles())},
           {"wall_s", wall},
           {"cycles_per_s", wall > 0 ? static_cast<double>(cycles()) / wall : 0},
           {"threads", world_.threads()},

@@ -48,7 +48,7 @@ void Scheduler::rest() {
 
 void Scheduler::runEpoch() {
   if (lockStep_) {
-    for (Cycle i = 0; i < kLookahead; i++)
+    for (Cycle i = 0; i < coreClock.lookahead; i++)
       for (Node* node : nodes_) node->runCycle();
     return;
   }

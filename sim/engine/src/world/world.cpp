@@ -13,14 +13,15 @@ constexpr ChipKind kKinds[] = {ChipKind::kInner, ChipKind::kCrypto, ChipKind::kO
 
 World::World(const WorldOptions& options) : options_(options) {
   if (options.boxes != 1 && options.boxes != 2) throw std::invalid_argument("boxes must be 1 or 2");
-  if (options.cableLatency < 0) throw std::invalid_argument("the cable's latency must not be negative");
+  if (options.cableLatencyNs < 0) throw std::invalid_argument("the cable's latency must not be negative");
   if (options.boxes == 2) {
     for (uint64_t i = 0; i < 2; i++) {
       cableChannels_.push_back(std::make_unique<FrameChannel>());
       senders_.push_back(std::make_unique<CableSender>(cableChannels_[i].get(), i));
     }
     for (int i = 0; i < 2; i++)
-      receivers_.push_back(std::make_unique<CableReceiver>(cableChannels_[1 - i].get(), options.cableLatency));
+      receivers_.push_back(std::make_unique<CableReceiver>(
+          cableChannels_[1 - i].get(), microsecondsToCycles(static_cast<double>(options.cableLatencyNs) / 1000)));
   }
   for (int box = 0; box < options.boxes; box++) addBox(box);
   std::vector<Node*> all;

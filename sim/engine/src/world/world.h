@@ -44,7 +44,7 @@ class TesterPort : public FrameSource, public FrameSink {
 struct WorldOptions {
   int boxes = 1;
   int threads = 0;          // 0: as many as chips or cores, whichever is less
-  Cycle cableLatency = 30;  // 20 m of fibre, 100 ns
+  int64_t cableLatencyNs = 100;  // 20 m of fibre
   bool lockStep = false;    // one thread, chips cycle by cycle
 };
 
@@ -71,7 +71,7 @@ class World {
   void setBetweenEpochs(std::function<void()> hook) { betweenEpochs_ = std::move(hook); }
 
   Cycle now() const { return nodes_.front()->now(); }
-  Tick tick() const { return now() * kTicksPerCycle; }
+  Tick tick() const { return now() * coreClock.ticksPerCycle; }
 
   // No tester has frames left, no frame is on a cable, and no beat crossed a port in the
   // last `cycles`.

@@ -156,7 +156,7 @@ TEST_F(LiveSoftwareTest, RegistersWakeASleepingWorldForAsLongAsTheyTake) {
                             [&] {
                               EXPECT_EQ(one.answers(2), std::vector<uint32_t>{961});
                               EXPECT_EQ(other.answers(2), std::vector<uint32_t>{962});
-                              EXPECT_LE(world.now(), before + 4 * kLookahead);
+                              EXPECT_LE(world.now(), before + 4 * coreClock.lookahead);
                             }});
   EXPECT_EQ(result["software"], json({{"requests", 1003}, {"injected", 0}}));
 }
@@ -171,7 +171,7 @@ TEST_F(LiveSoftwareTest, WaitsAndReadsThatWaitTakeTime) {
         [&] {
           EXPECT_EQ(client.answers(5), (std::vector<uint32_t>{0, 0, 6, 0}));
           EXPECT_GE(world.now(), before + 3000);
-          EXPECT_LE(world.now(), before + 3000 + 6 * kLookahead);
+          EXPECT_LE(world.now(), before + 3000 + 6 * coreClock.lookahead);
         }});
 }
 

@@ -12,7 +12,7 @@ namespace {
 TEST(StreamSource, PacingIsExact) {
   StreamSpec spec = base();
   spec.loadMicroPercent = 60'870'000;
-  spec.to_tick = 1'000'000 * kTicksPerCycle;
+  spec.to_tick = 1'000'000 * coreClock.ticksPerCycle;
   StreamSource source({&spec}, 0);
   int64_t frames = 0;
   Tick last = -1;
@@ -31,7 +31,7 @@ TEST(StreamSource, TwoStreamsShareTheLine) {
   small.loadMicroPercent = big.loadMicroPercent = 50'000'000;
   big.id = 4;
   big.sizes = {1518};
-  small.to_tick = big.to_tick = 300'000 * kTicksPerCycle;
+  small.to_tick = big.to_tick = 300'000 * coreClock.ticksPerCycle;
   StreamSource source({&small, &big}, 0);
   Tick free = 0;
   while (source.nextStart() != kNever) {

@@ -15,9 +15,9 @@ struct Link {
   std::vector<std::pair<Cycle, Word>> arrived;
 
   void cycle(const Word* word) {
-    if (now % kLookahead == 0) rx.beginEpoch(now / kLookahead);
+    if (now % coreClock.lookahead == 0) rx.beginEpoch(now / coreClock.lookahead);
     if (const Word* in = rx.arrival(now)) arrived.emplace_back(now, *in);
-    tx.cycle(now, now / kLookahead, word);
+    tx.cycle(now, now / coreClock.lookahead, word);
     now++;
   }
 };
@@ -57,7 +57,7 @@ TEST(Link, WordsArriveInOrderUnchangedAndNeverBeforeTheLatency) {
   ASSERT_EQ(link.arrived.size(), sentAt.size());
   for (size_t i = 0; i < sentAt.size(); i++) {
     EXPECT_EQ(link.arrived[i].second, numbered(i));
-    EXPECT_GT(link.arrived[i].first, sentAt[i] + kLinkLatency);
+    EXPECT_GT(link.arrived[i].first, sentAt[i] + coreClock.linkLatency);
   }
 }
 
@@ -80,7 +80,7 @@ TEST(Link, NothingPassesWhileDown) {
   link.tx.fault.addDown({1000, 2000});
   const Word word = numbered(1);
   while (link.now < 4000) link.cycle(link.tx.ready() ? &word : nullptr);
-  for (const auto& [at, arrivedWord] : link.arrived) EXPECT_TRUE(at < 1000 || at > 2000 + kLinkLatency) << at;
+  for (const auto& [at, arrivedWord] : link.arrived) EXPECT_TRUE(at < 1000 || at > 2000 + coreClock.linkLatency) << at;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(Mac, ReceiveLatencyCountsFromTheFcs) {
   while (!mac.cycle(first, [](const Frame&) {})) first++;
   // 8 + 64 bytes are 216 ticks: within the second cycle, so beat 0 is due 2 + 54 cycles after
   // the start.
-  EXPECT_EQ(first, 2 + kMacRxLatency);
+  EXPECT_EQ(first, 2 + coreClock.macRxLatency);
 }
 
 TEST(Mac, BadFcsIsMarkedOnTheLastBeatAlone) {
@@ -98,7 +98,7 @@ TEST(Mac, TransmitsAtLineRateAndHoldsTheCoreBack) {
   int64_t onLine = 0;
   for (size_t i = 0; i < sink.frames.size(); i++) {
     if (i) EXPECT_GE(sink.frames[i].start - sink.frames[i - 1].start, slotTicks(64));
-    onLine += sink.frames[i].start < cycles * kTicksPerCycle;
+    onLine += sink.frames[i].start < cycles * coreClock.ticksPerCycle;
   }
   EXPECT_NEAR(static_cast<double>(onLine) / 1000, 148.81, 0.08);
 }
@@ -111,7 +111,7 @@ TEST(Mac, WaitsForTheWholeFrameAndPadsIt) {
   EXPECT_TRUE(sink.frames.empty());
   EXPECT_NE(mac.push(beatOf(1, true), 100, 0), nullptr);
   ASSERT_EQ(sink.frames.size(), 1u);
-  EXPECT_EQ(sink.frames[0].start, (101 + kMacTxLatency) * kTicksPerCycle);
+  EXPECT_EQ(sink.frames[0].start, (101 + coreClock.macTxLatency) * coreClock.ticksPerCycle);
   EXPECT_EQ(sink.frames[0].length(), 69);
   mac.push(beatOf(20, true), 200, 0);
   EXPECT_EQ(sink.frames[1].length(), 64);

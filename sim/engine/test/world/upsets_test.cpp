@@ -25,8 +25,8 @@ TEST(Upsets, ABitFlipsAtItsCycleAlone) {
   const ChipMemory& memory = memories.front();
   EXPECT_EQ(memory.name, "registers");
   const Cycle start = world.now();
-  node.upsets().add(start + 2 * kLookahead - 1, memory, 63, 31);
-  node.upsets().add(start + 2 * kLookahead, memory, 63, 0);
+  node.upsets().add(start + 2 * coreClock.lookahead - 1, memory, 63, 31);
+  node.upsets().add(start + 2 * coreClock.lookahead, memory, 63, 0);
   world.runEpoch();
   EXPECT_EQ(readRegister(node, 4 * 63), 0u);
   world.runEpoch();
@@ -40,7 +40,7 @@ TEST(Upsets, WhatIsClearedDoesNotFlip) {
   World world(WorldOptions{});
   world.reset();
   Node& node = world.node(0, ChipKind::kOuter);
-  node.upsets().add(world.now() + kLookahead, node.memories().front(), 5, 7);
+  node.upsets().add(world.now() + coreClock.lookahead, node.memories().front(), 5, 7);
   node.upsets().clear();
   for (int i = 0; i < 3; i++) world.runEpoch();
   EXPECT_EQ(readRegister(node, 4 * 5), 0u);

@@ -136,6 +136,7 @@ class SimBackend:
             setup.tables,
             crypto=setup.crypto,
             chips=setup.chips,
+            core_mhz=setup.core_mhz,
             lock_step=setup.lock_step,
         )
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sallyport import replay as replay_module
-from sallyport.options import chips_option, crypto_option, seed_option, threads_option
+from sallyport.options import chips_option, core_mhz_option, crypto_option, seed_option, threads_option
 
 
 @click.command(name="replay")
@@ -32,6 +32,7 @@ from sallyport.options import chips_option, crypto_option, seed_option, threads_
 )
 @crypto_option
 @chips_option
+@core_mhz_option
 @threads_option
 @seed_option
 def replay_command(
@@ -45,6 +46,7 @@ def replay_command(
     quiet_cycles: int,
     crypto: str,
     chips: str,
+    core_mhz: float,
     threads: int | None,
     seed: int,
 ) -> None:
@@ -61,5 +63,6 @@ def replay_command(
         seed=seed,
         crypto=crypto,
         chips=chips,
+        core_mhz=core_mhz,
         quiet_cycles=quiet_cycles,
     )

@@ -58,6 +58,7 @@ class Asked:
     no_cache: bool
     crypto: str
     chips: str
+    core_mhz: float
     threads: int | None
     seed: int
     quiet: bool
@@ -114,6 +115,7 @@ class Asked:
             tables=self.tables,
             crypto=self.crypto,
             chips=self.chips,
+            core_mhz=self.core_mhz,
             seed=self.seed,
             threads=self.threads,
             warmup_ns=self.warmup_us * 1000 if self.warmup_us else capabilities.warmup_ns,

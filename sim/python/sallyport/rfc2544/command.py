@@ -11,7 +11,7 @@ import click
 
 from sallyport import limits, report
 from sallyport.errors import CheckFailed
-from sallyport.options import SUITE_HELP, chips_option, crypto_option, seed_option
+from sallyport.options import SUITE_HELP, chips_option, core_mhz_option, crypto_option, seed_option
 from sallyport.progress import Progress
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.asked import BACKENDS, Asked
@@ -91,6 +91,7 @@ CACHE = ROOT / "build" / "cache" / "trials"
 @click.option("--no-cache", is_flag=True, help="Make trials again that were made before.")
 @crypto_option
 @chips_option
+@core_mhz_option
 @click.option("--threads", type=click.IntRange(1, 6), help="Worker threads; default min(chips, cores), with --jobs 1.")
 @seed_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")

@@ -10,6 +10,7 @@ from ipaddress import IPv6Address
 from sallyport import limits
 from sallyport.backend import Setup, Trial
 from sallyport.errors import InputError
+from sallyport.simulator import CORE_MHZ
 from sallyport.trex import frames
 from sallyport.trex.lab import Lab, RedPort
 from sallyport.trex.process import Client, Refused, folder
@@ -31,6 +32,8 @@ def setup(lab: Lab, asked: Setup) -> None:
         raise InputError("--rekeys: a trial does not change the lab's boxes; leave it out, or use --backend sim")
     if asked.tables != "standard":
         raise InputError(f"--tables {asked.tables}: these are tables of simulated chips; leave it out")
+    if asked.core_mhz != CORE_MHZ[1]:
+        raise InputError(f"--core-mhz {asked.core_mhz:g}: it is the clock of simulated chips; leave it out")
     if not 1 <= asked.sas <= MAX_TUNNELS:
         raise InputError(f"--sas {asked.sas}: choose 1 to {MAX_TUNNELS}")
     if len(asked.suites) > MOST_SUITES:
