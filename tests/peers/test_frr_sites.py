@@ -4,11 +4,13 @@ other one by BGP through the tunnel, and so does traffic to every one of them.""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sallyport.simulator import program
 from tests.peers.frr_router import Router, router
 from tests.support.namespaces import Host, hosts
 from tests.support.senders import PING_EACH
@@ -82,6 +84,9 @@ def sites(folder: Path) -> Iterator[list[Site]]:
     with hosts("ra", "rb") as inside, two_boxes(folder, more=policies) as boxes, ExitStack() as running:
         made = []
         for own, (box, host) in enumerate(zip(boxes, inside, strict=True)):
+            # Simulated time is slow: frames would still wait for their turn at the end of the run.
+            limit = ("punt", "set", "inject", "rate", "unlimited", "dev", "red")
+            subprocess.run([program("sallyctl"), "--daemon", box.daemon.control, *limit], check=True)
             host.take(RED_TAPS[own], f"{NEAR_ROUTER[own]}/24")
             host.run("ip", "link", "set", "lo", "up")
             # The router answers for every host of its networks.
