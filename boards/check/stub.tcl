@@ -139,14 +139,8 @@ foreach command {opt_design place_design phys_opt_design route_design} {
 proc do_write_checkpoint {options rest} { need_design write_checkpoint; touch [lindex $rest 0] }
 proc do_write_bitstream {options rest} { need_design write_bitstream; touch [lindex $rest 0] }
 proc do_get_timing_paths {options rest} { return [expr {[dict exists $options -slack_lesser_than] ? "" : "path"}] }
-proc do_get_methodology_violations {options rest} { return "" }
-proc do_get_drc_violations {options rest} { return "" }
 proc do_get_hw_targets {options rest} { return "localhost:3121/xilinx_tcf/Xilinx/1" }
 proc do_get_hw_devices {options rest} { return "xcvu9p_0" }
-proc do_get_nets {options rest} {
-  if {[string match *ROUTE_STATUS* [option $options -filter]]} { return "" }
-  return [handle get_nets [concat $options $rest]]
-}
 proc do_get_ports {options rest} { return [lindex $rest 0] }
 proc do_current_design {options rest} { return design }
 proc do_current_project {options rest} { return project }
@@ -154,7 +148,7 @@ proc do_get_pblocks {options rest} { return [lindex $rest 0] }
 # Reports of a good design, in Vivado's layout (UG906), as `-return_string` gives them.
 foreach {command file} {
   check_timing check_timing report_timing_summary timing_summary report_bus_skew bus_skew report_cdc cdc
-  report_ip_status ip_licences
+  report_ip_status ip_licences report_methodology methodology report_drc drc report_route_status route_status
 } {
   proc do_$command {options rest} [list answer_report $file]
 }

@@ -3,27 +3,36 @@
 # is well; none relies on Vivado's exit status, for Vivado writes bitstreams that miss their timing.
 
 proc gate_violations {} {
-  return [concat [slack_violations max setup] [slack_violations min hold] [pulse_width_violations] [unconstrained_violations] \
+  return [concat [slack_violations max setup] [slack_violations min hold] [summary_violations] [unconstrained_violations] \
     [bus_skew_violations] [cdc_violations] [rule_violations methodology] [rule_violations drc] [unrouted_violations]]
 }
 
 # The ten worst paths with negative slack.
 proc slack_violations {delay_type name} {
   set wrong {}
-  foreach path [get_timing_paths -quiet -delay_type $delay_type -max_paths 10 -nworst 1 -slack_lesser_than 0] {
+  foreach path [get_timing_paths -delay_type $delay_type -max_paths 10 -nworst 1 -slack_lesser_than 0] {
     lappend wrong "$name slack [get_property SLACK $path] ns from [get_property STARTPOINT_PIN $path] to [get_property ENDPOINT_PIN $path]"
   }
   return $wrong
 }
 
-# The worst pulse width slack is the ninth figure of the summary's line.
-proc pulse_width_violations {} {
+# Setup, hold and pulse width are the figures 1, 5 and 9 of the summary's line. NA as setup or hold
+# says that no path has a constraint.
+proc summary_violations {} {
   set lines [split [report_timing_summary -no_detailed_paths -return_string] "\n"]
-  set header [lsearch -glob $lines "*WNS(ns)*WPWS(ns)*"]
-  if {$header < 0} { return {"the timing summary has no line of figures: this Vivado writes it in another way"} }
-  set slack [lindex [regexp -all -inline {\S+} [lindex $lines [expr {$header + 2}]]] 8]
-  if {$slack eq "NA" || $slack >= 0} { return {} }
-  return [list "pulse width slack $slack ns"]
+  set header [lsearch -glob $lines "*WNS(ns)*WHS(ns)*WPWS(ns)*"]
+  set figures [regexp -all -inline {\S+} [lindex $lines [expr {$header + 2}]]]
+  if {$header < 0 || [llength $figures] != 12} {
+    return {"the timing summary has no line of figures: this Vivado writes it in another way"}
+  }
+  set wrong {}
+  foreach {name column} {setup 0 hold 4 "pulse width" 8} {
+    set slack [lindex $figures $column]
+    if {![string is double -strict $slack]} {
+      if {$column < 8} { lappend wrong "the timing summary has no $name slack ($slack): no path has a constraint" }
+    } elseif {$slack < 0} { lappend wrong "$name slack $slack ns is the worst of all" }
+  }
+  return $wrong
 }
 
 # Everything check_timing counts: registers without a clock, endpoints without a constraint, ports
@@ -65,9 +74,11 @@ proc bus_skew_violations {} {
   set judged 0
   foreach line [section [report_bus_skew -no_detailed_paths -return_string] "1. Bus Skew Report Summary"] {
     if {[regexp {^(\d+)\s+\d+\s} $line -> number]} { incr rows }
-    if {[regexp {\s(?:Slow|Fast)\s+(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+)\s*$} $line -> required actual slack]} {
+    if {[regexp {\s(?:Slow|Fast)\s+(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+|inf)\s*$} $line -> required actual slack]} {
       incr judged
-      if {$slack < 0} { lappend wrong "bus skew of constraint $number is $actual ns, more than $required ns" }
+      if {$slack eq "inf"} {
+        lappend wrong "bus skew of constraint $number has no path: its ends are not those of a crossing"
+      } elseif {$slack < 0} { lappend wrong "bus skew of constraint $number is $actual ns, more than $required ns" }
     }
   }
   if {$rows == 0} { lappend wrong "there is no bus skew constraint: the crossings' constraints were not applied" }
@@ -87,22 +98,35 @@ proc cdc_violations {} {
   return $wrong
 }
 
-# What a rule deck, methodology or drc, calls an error or a critical warning. The report is made
-# here, so that they are of this design.
+# Rows of a rule deck's table, methodology or drc: rule, severity, description, count. Read as text:
+# a query for violations answers nothing both if there are none and if it finds no results.
 proc rule_violations {deck} {
-  report_$deck -file [file join $::chip(build) gate_$deck.rpt]
+  set report [report_$deck -return_string]
+  set rows [regexp -all -inline -line {^\| +(\S+-\d+) +\| (\S[^|]*?) +\| (\S[^|]*?) +\| (\d+) +\|$} $report]
   set wrong {}
-  foreach violation [get_${deck}_violations -quiet] {
-    set severity [get_property SEVERITY $violation]
-    if {[lsearch -nocase -exact {Fatal Error {Critical Warning}} $severity] >= 0} { lappend wrong "$deck: $severity: $violation" }
+  set told 0
+  foreach {line rule severity description count} $rows {
+    incr told $count
+    if {[lsearch -nocase -exact {Fatal Error {Critical Warning}} $severity] >= 0} {
+      lappend wrong "$deck: $severity: $rule: $count: $description"
+    }
+  }
+  # "Checks" from 2024 on.
+  if {![regexp -line {^\s+(?:Violations|Checks) found: (\d+)\s*$} $report -> found] || $found != $told} {
+    lappend wrong "the rows of report_$deck do not add up to what it found: this Vivado writes it in another way"
   }
   return $wrong
 }
 
+# The table of the whole design. A net that reaches only some of its loads is routable and not fully
+# routed.
 proc unrouted_violations {} {
-  # A net that reaches only some of its loads is PARTIAL (UG912).
-  set states {UNROUTED PARTIAL CONFLICTS ANTENNAS}
-  set nets [get_nets -quiet -hierarchical -filter [join [lmap state $states { format "ROUTE_STATUS == %s" $state }] " || "]]
-  if {[llength $nets] == 0} { return {} }
-  return [list "[llength $nets] nets are not routed, the first is [lindex $nets 0]"]
+  set report [report_route_status -return_string]
+  foreach {name row} {routable "routable nets" routed "fully routed nets" errors "nets with routing errors"} {
+    if {![regexp -line "# of $row\\.* : +(\\d+) :" $report -> $name]} {
+      return {"report_route_status has no count of nets: this Vivado writes it in another way"}
+    }
+  }
+  if {$routable > 0 && $routable == $routed && $errors == 0} { return {} }
+  return [list "$routed of $routable nets are routed, $errors with errors"]
 }

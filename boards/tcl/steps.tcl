@@ -138,6 +138,7 @@ proc write_reports {step} {
   report_bus_skew -file [file join $reports bus_skew.rpt]
   report_methodology -file [file join $reports methodology.rpt]
   report_drc -file [file join $reports drc.rpt]
+  report_route_status -file [file join $reports route_status.rpt]
   report_power -file [file join $reports power.rpt]
 }
 
