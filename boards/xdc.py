@@ -128,9 +128,6 @@ def floorplan(board: Board, chip: str) -> str:
         "  if {[llength $registers]} { set_property USER_SLL_REG TRUE $registers }",
         "}",
         *_pcie_clocks(board),
-        "# The free-running clock's pin and the MMCM may be in different rows of clock regions.",
-        "set_property CLOCK_DEDICATED_ROUTE BACKBONE [get_nets -of_objects [get_pins -hierarchical -filter "
-        "{REF_NAME =~ MMCME4_* && REF_PIN_NAME == CLKIN1}]]",
         "",
     ]
     return "\n".join(lines)

@@ -176,11 +176,33 @@ proc do_get_property {options rest} {
   if {[dict exists $::readable $name]} { return [dict get $::readable $name] }
   error "get_property: unknown property $name of $object"
 }
-# An .xdc is constraints alone; with -unmanaged it is Tcl.
+# An .xdc is constraints alone, and of what Vivado refuses in it comes a critical warning: the run
+# goes on. With -unmanaged the file is Tcl, and an error ends it.
 proc do_read_xdc {options rest} {
-  set ::within_xdc [expr {![option $options -unmanaged 0]}]
-  foreach path $rest { uplevel #0 [list source $path] }
+  foreach path $rest {
+    if {[option $options -unmanaged 0]} {
+      uplevel #0 [list source $path]
+    } else {
+      read_managed $path
+    }
+  }
+}
+proc read_managed {path} {
+  set ::within_xdc 1
+  set command ""
+  foreach line [split [read_text $path] "\n"] {
+    append command $line "\n"
+    if {![info complete $command]} { continue }
+    if {[catch {check_xdc $command; uplevel #0 $command} message]} { puts "CRITICAL WARNING: $message" }
+    set command ""
+  }
   set ::within_xdc 0
+}
+
+# Refuses Tcl's own commands as well (Designutils 20-1307).
+proc check_xdc {command} {
+  set name [lindex [split [string trim $command]] 0]
+  if {$name ne "" && ![string match #* $name] && $name ni $::xdc_commands} { error "$name is not a command of an XDC file" }
 }
 
 rename exit real_exit

@@ -26,6 +26,11 @@ class Run:
     output: str
     errors: str
 
+    @property
+    def warnings(self) -> list[str]:
+        """Vivado's critical warnings, which end no run."""
+        return re.findall(r"^CRITICAL WARNING: (.*)$", self.output, re.MULTILINE)
+
     def of(self, command: str) -> list[list[str]]:
         return [call[1:] for call in self.calls if call[0] == command]
 

@@ -65,7 +65,7 @@ def _partner(function: str) -> str:
 def lint(result: Run, ports: list[TopPort], table: dict[str, str], clocks: dict[str, float]) -> list[str]:
     """All that is wrong; `clocks` are the ports that bring clocks, with their periods in ns."""
     placed = pins(result)
-    problems = _placement(placed, ports, table)
+    problems = [*result.warnings, *_placement(placed, ports, table)]
     pin_of = {port: properties["PACKAGE_PIN"] for port, properties in placed}
     problems += _pairs(pin_of, table)
     problems += _standards(placed, {port.name: port.direction for port in ports}, table)

@@ -76,7 +76,9 @@ proc step_synth {} {
     if {!$one(own_constraints)} { drop_constraints $name }
   }
   read_verilog -sv $chip(verilog)
-  read_xdc $chip(ports)
+  # Unmanaged: an error in a managed file is a critical warning, and synthesis goes on without
+  # a pin.
+  read_xdc -unmanaged $chip(ports)
   # Delays of a few cycles stay flip-flops: placement can spread those, and there are two for
   # each LUT.
   synth_design -top $chip(top) -part $chip(part) -verilog_define SYNTHESIS -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8
@@ -92,6 +94,7 @@ proc step_constrain {} {
   read_xdc -unmanaged $chip(floorplan)
   apply_waivers
   write_checkpoint -force [checkpoint constrain]
+  foreach sentence [netlist_violations] { say constrain "the gate will stop at $sentence" }
 }
 
 proc step_opt {} {

@@ -90,7 +90,7 @@ def test_changed_input_makes_all_steps_run_again(described, tmp_path: Path):
         (("route_design -directive", "route_the_design -directive"), 'invalid command name "route_the_design"'),
         (("set_property is_enabled false", "set_property IS_ENABLD false"), "unknown property IS_ENABLD"),
         (("get_property SLACK", "get_property SLAK"), "unknown property SLAK"),
-        (("  read_xdc $chip(ports)\n", "  read_xdc nowhere.xdc\n"), "nowhere.xdc"),
+        (("  read_xdc -unmanaged $chip(ports)\n", "  read_xdc nowhere.xdc\n"), "nowhere.xdc"),
     ],
 )
 def test_planted_error_in_tcl_fails(described, tmp_path: Path, change: tuple[str, str], said: str):
@@ -368,6 +368,28 @@ def test_refused_constraints_cost_no_synthesis(described, tmp_path: Path):
     result = run_flow(description, tmp_path)
     assert result.status == 0, result.errors
     assert [call for call in result.of("synth_design") if "InnerBoard" in call] == []
+
+
+def test_what_no_placement_mends_is_told_after_synthesis(described, tmp_path: Path):
+    """The gate would say it a night later."""
+    text = (tcl.REPORTS / "cdc.rpt").read_text().replace(CDC_ROW, "CDC-11  Critical      3  Fan-out from launch flop\n")
+    (tmp_path / "bad.rpt").write_text(text)
+    result = run_flow(described(), tmp_path, {"report_cdc": f"read_text {{{tmp_path / 'bad.rpt'}}}"}, "constrain")
+    assert result.status == 0, result.errors
+    said = "sallyport: vcu1525 inner: constrain: the gate will stop at cdc: CDC-11: 3: Fan-out from launch flop\n"
+    assert said in result.output and result.output.count("will stop") == 1
+
+
+@pytest.mark.parametrize("name", ["ports.xdc", "floorplan.xdc"])
+def test_a_refused_constraint_ends_the_run(described, tmp_path: Path, name: str):
+    """UG835: read_xdc without -unmanaged makes a critical warning of it, and the pin or the clock
+    would be missed hours later."""
+    description = described()
+    with (description.parent / name).open("a") as file:
+        file.write("set_false_path -from [get_ports {}]\n")
+    result = run_flow(description, tmp_path)
+    assert result.status == 1 and "set_false_path -from: no object" in result.errors
+    assert result.of("place_design") == []
 
 
 def test_reports_of_later_releases_are_read(described, tmp_path: Path):

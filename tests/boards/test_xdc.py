@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from boards import xdc
+from boards import top, xdc
 from boards.board import CHIPS, Board, BoardError
 from boards.check import tcl
 from boards.check import xdc as check
@@ -90,6 +90,11 @@ PLANTED = {
     ),
     "clock at another port": (("[get_ports {qsfp1_refclk_p}]\n", "[get_ports {tamper}]\n"), "has no pin"),
     "no exception": (("set_false_path -to [get_ports {led[*]}]\n", ""), "led[0] has no set_false_path -to"),
+    "command of Tcl": ((LED, "foreach one {1} { }\n" + LED), "foreach is not a command of an XDC file"),
+    "exception of nothing": (
+        ("set_false_path -to [get_ports {led[*]}]\n", "set_false_path -to [get_ports {}]\n"),
+        "set_false_path -to: no object",
+    ),
     "no delay": (("set_input_delay 0 [get_ports {pcie_reset_n}]\n", ""), "pcie_reset_n has no set_input_delay"),
 }
 
@@ -146,7 +151,17 @@ def test_xdc_takes_constraints_alone(tmp_path: Path):
     file.write_text("synth_design -top Top\n")
     script = tmp_path / "read.tcl"
     script.write_text(f"read_xdc {{{file}}}\nexit 0\n")
-    assert "synth_design is not a command of an XDC file" in tcl.run(script, [], tmp_path / "run").errors
+    assert tcl.run(script, [], tmp_path / "run").warnings == ["synth_design is not a command of an XDC file"]
+
+
+@pytest.mark.parametrize(("board", "chip"), CARDS)
+def test_the_mmcm_stays_beside_its_pin(tmp_path: Path, board: str, chip: str):
+    """UG949: CLOCK_DEDICATED_ROUTE is for the net of a clock buffer, and none lies between the
+    pin and the MMCM, which then could not be reached from another clock region."""
+    buffers = re.findall(r"IBUF(?:DS)? \w+ \(.*\.O\((\w+)\)\);", top.text(Board.load(board), chip))
+    assert re.search(rf"\.CLKIN1\(({'|'.join(buffers)})\)", top.text(Board.load(board), chip))
+    planted = xdc.floorplan(Board.load(board), chip) + "set_property CLOCK_DEDICATED_ROUTE BACKBONE [get_nets a]\n"
+    assert "unknown property CLOCK_DEDICATED_ROUTE" in run_constraint("floorplan", planted, tmp_path).errors
 
 
 CROSSING = "set_max_delay -datapath_only -from [get_cells a] -to [get_cells b] 3.0\n"
