@@ -98,6 +98,12 @@ def tcl_words(text: str) -> list[str]:
     return [braced or bare for braced, bare in re.findall(r"\{([^{}]*)\}|(\S+)", text)]
 
 
+def waivers(text: str = "") -> list[tuple[str, str]]:
+    """Rules of tcl/waivers.tcl with the pins where the waived paths end."""
+    rows = re.findall(r"^  (CDC-\d+) \w+ \S+ (\S+)$", text or (TCL / "waivers.tcl").read_text(), re.MULTILINE)
+    return [(rule, end) for rule, end in rows]
+
+
 def property_problems(board: str, found: dict[str, tuple[str, dict[str, str]]]) -> list[str]:
     """Differences between recorded IP properties and the allow-list."""
     allowed = yaml.safe_load((HERE / "allowed" / "ip.yaml").read_text())

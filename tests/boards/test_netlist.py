@@ -162,6 +162,16 @@ PLANTED = {
         {"constraints__GrayCrossing_tcl": ("stage0_reg", "first_reg")},
         "GrayCrossing.tcl names first, which no register of GrayCrossing is called",
     ),
+    "two synchronisers of one register": (
+        {
+            "InnerBoard_sv": (
+                "BitSynchronizer present_synchroniser",
+                "wire again; BitSynchronizer other (.clock(core_clock), .in(lane_up[0]), .out(again));\n"
+                "  assign led[2:1] = {2{again}}; BitSynchronizer present_synchroniser",
+            )
+        },
+        "report_cdc: CDC-11: up_synchroniser.in to other/stage0_reg/D of mmcm.CLKOUT0",
+    ),
     "stages that differ in their reset": (
         {"BitSynchronizer_sv": ("stage1 <= stage0;", "stage1 <= stage0; if (in) stage1 <= 0;")},
         "BitSynchronizer.stage0 and the register behind it differ in reset or enable",

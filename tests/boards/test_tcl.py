@@ -17,24 +17,6 @@ CARDS = [(board, chip) for board in Board.names() for chip in CHIPS]
 STEPS = ["ip", "licences", "synth", "constrain", "opt", "place", "phys_opt", "route", "reports", "gate", "bitstream"]
 
 
-@pytest.fixture
-def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Describes a chip as `make bitstreams` does, with one file of Verilog and empty files instead
-    of corundum's."""
-
-    def describe(board: str = "vcu1525", chip: str = "inner", verilog: str = "") -> Path:
-        monkeypatch.setattr(flow.corundum, "FOLDER", tmp_path / "corundum")
-        for name in (*flow.corundum.VERILOG, *flow.corundum.CONSTRAINTS):
-            (tmp_path / "corundum" / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / "corundum" / name).write_text("")
-        rtl = tmp_path / "rtl"
-        rtl.mkdir(exist_ok=True)
-        (rtl / "Top.sv").write_text(f"module Top({verilog}); endmodule\n")
-        return flow.write_chip(Board.load(board), chip, tmp_path / "build", rtl)
-
-    return describe
-
-
 def run_flow(description: Path, tmp_path: Path, scenario: dict[str, str] | None = None, last: str = "") -> tcl.Run:
     return tcl.run(tcl.TCL / "flow.tcl", [str(description), *([last] if last else [])], tmp_path / "run", scenario)
 
@@ -52,7 +34,7 @@ def test_flow_runs_to_the_bitstream(described, tmp_path: Path, board: str, chip:
     )
     assert result.of("write_bitstream")
     waived = [dict(zip(call[::2], call[1::2], strict=True)) for call in result.of("create_waiver")]
-    assert [waiver["-id"] for waiver in waived] == ["CDC-7", "CDC-7", "CDC-10", "CDC-10"]
+    assert [waiver["-id"] for waiver in waived] == [rule for rule, _ in tcl.waivers()]
     assert all(len(waiver["-description"].split()) >= 10 for waiver in waived)
 
 
@@ -129,142 +111,6 @@ def test_property_that_vivado_did_not_take_stops_the_run(described, tmp_path: Pa
     assert "is X0Y9, not" in result.errors
 
 
-WORST = 'expr {{[dict exists $options -slack_lesser_than] && [dict get $options -delay_type] eq "{}" ? "path" : ""}}'
-VIOLATIONS = {
-    "setup": ({"get_timing_paths": WORST.format("max")}, "setup slack 0.05 ns from a/b_reg/C to c/d_reg/D"),
-    "hold": ({"get_timing_paths": WORST.format("min")}, "hold slack 0.05 ns from a/b_reg/C to c/d_reg/D"),
-    "no bus skew": ({"report_bus_skew": "format {No bus skew constraints}"}, "there is no bus skew constraint"),
-}
-LUTAR = "| LUTAR-1   | Warning  |"
-NO_LOADS = "| RTSTAT-10 | Warning  |"
-ANOTHER_WAY = "do not add up to what it found: this Vivado writes it in another way"
-# Of a report of a good design: its command, its file, what a bad one has in the place of what, and
-# the gate's sentence.
-NO_CLOCK = ("checking no_clock (0)", "checking no_clock (3)")
-CDC_ROW = "CDC-3   Info         12  1-bit synchronized with ASYNC_REG property\n"
-REPORTED = {
-    "pulse width": ("report_timing_summary", "timing_summary", ("0.301", "-0.12"), "pulse width slack -0.12 ns"),
-    "no path": (
-        "report_timing_summary",
-        "timing_summary",
-        (
-            "      0.052        0.000                      0              1218953",
-            "         NA           NA                     NA                   NA",
-        ),
-        "the timing summary has no setup slack (NA): no path has a constraint",
-    ),
-    "worst slack": (
-        "report_timing_summary",
-        "timing_summary",
-        ("0.010", "-0.010"),
-        "hold slack -0.010 ns is the worst",
-    ),
-    "timing in another form": ("report_timing_summary", "timing_summary", ("WNS(ns)", "WNS"), "no line of figures"),
-    "no clock": ("check_timing", "check_timing", NO_CLOCK, "check_timing: no_clock: 3"),
-    "unconstrained": (
-        "check_timing",
-        "check_timing",
-        ("internal_endpoints (0)", "internal_endpoints (7)"),
-        "check_timing: unconstrained_internal_endpoints: 7",
-    ),
-    "check_timing in another form": ("check_timing", "check_timing", ("checking", "check"), "lists no checks"),
-    "bus skew": (
-        "report_bus_skew",
-        "bus_skew",
-        ("0.388      2.715", "3.500     -0.397"),
-        "bus skew of constraint 2 is 3.500 ns, more than 3.103 ns",
-    ),
-    "bus skew of nothing": (
-        "report_bus_skew",
-        "bus_skew",
-        ("0.388      2.715", "0.000        inf"),
-        "bus skew of constraint 2 has no path",
-    ),
-    "bus skew in another form": (
-        "report_bus_skew",
-        "bus_skew",
-        ("\n1. Bus Skew Report Summary\n--", "\nBus Skews\n--"),
-        "there is no bus skew constraint",
-    ),
-    "bus skew without a slack": (
-        "report_bus_skew",
-        "bus_skew",
-        ("0.388      2.715", "0.388"),
-        "2 constraints and 1 slacks",
-    ),
-    "cdc": (
-        "report_cdc",
-        "cdc",
-        (CDC_ROW, "CDC-1   Critical     14  1-bit unknown CDC circuitry\n" + CDC_ROW),
-        "cdc: CDC-1: 14: 1-bit unknown CDC circuitry",
-    ),
-    "cdc in another form": ("report_cdc", "cdc", ("CDC-", "CDC"), "report_cdc lists no rule"),
-    "methodology": (
-        "report_methodology",
-        "methodology",
-        (LUTAR, "| TIMING-6  | Critical Warning |"),
-        "methodology: Critical Warning: TIMING-6: 12: LUT drives",
-    ),
-    "methodology that does not add up": (
-        "report_methodology",
-        "methodology",
-        ("Violations found: 15", "Violations found: 16"),
-        f"the rows of report_methodology {ANOTHER_WAY}",
-    ),
-    "methodology in another form": ("report_methodology", "methodology", ("Violations found", "Found"), ANOTHER_WAY),
-    "drc": ("report_drc", "drc", (NO_LOADS, "| UCIO-1    | Error    |"), "drc: Error: UCIO-1: 1: No routable loads"),
-    "drc without its table": ("report_drc", "drc", (NO_LOADS, NO_LOADS.replace("|", ":")), ANOTHER_WAY),
-    "a net in part": (
-        "report_route_status",
-        "route_status",
-        ("fully routed nets............. :     1171086", "fully routed nets............. :     1171085"),
-        "1171085 of 1171086 nets are routed, 0 with errors",
-    ),
-    "a short": ("report_route_status", "route_status", (":           0 :", ":           2 :"), "routed, 2 with errors"),
-    "routes in another form": ("report_route_status", "route_status", ("# of", "Number of"), "has no count of nets"),
-}
-
-
-@pytest.mark.parametrize("kind", VIOLATIONS)
-def test_gate_stops_each_kind_of_violation(described, tmp_path: Path, kind: str):
-    stopped(described(), tmp_path, *VIOLATIONS[kind])
-
-
-@pytest.mark.parametrize("kind", REPORTED)
-def test_gate_stops_what_a_report_says(described, tmp_path: Path, kind: str):
-    command, name, change, said = REPORTED[kind]
-    good = (tcl.REPORTS / f"{name}.rpt").read_text()
-    bad = good.replace(*change)
-    assert bad != good
-    (tmp_path / "bad.rpt").write_text(bad)
-    stopped(described(), tmp_path, {command: f"read_text {{{tmp_path / 'bad.rpt'}}}"}, said)
-
-
-def stopped(description: Path, tmp_path: Path, scenario: dict[str, str], said: str) -> None:
-    """The gate says one sentence, which has `said`, and no bitstream is written."""
-    result = run_gate(description, tmp_path, scenario)
-    assert result.status == 1, result.errors
-    assert said in result.errors
-    assert (description.parent / "gate.txt").read_text().count("\n") == result.errors.count("\n") == 1
-    assert result.of("write_bitstream") == []
-
-
-def test_gate_lets_a_good_design_pass(described, tmp_path: Path):
-    result = run_gate(described(), tmp_path, {})
-    assert result.status == 0, result.errors
-    assert result.errors == ""
-
-
-def run_gate(description: Path, tmp_path: Path, scenario: dict[str, str]) -> tcl.Run:
-    """The gate alone, on a design that is routed."""
-    script = tmp_path / "gate_alone.tcl"
-    script.write_text(
-        f"foreach part {{log licences ip waivers steps gate}} {{ source [file join {{{tcl.TCL}}} $part.tcl] }}\n"
-        f"source {{{description}}}\ntouch [checkpoint route]\nrun_step gate\nexit 0\n"
-    )
-    return tcl.run(script, [], tmp_path / "run", scenario)
-
-
 def test_a_waiver_that_covers_nothing_stops_the_run(described, tmp_path: Path):
     """Names below corundum's modules have changed: better told before placement than by the gate
     behind it."""
@@ -274,23 +120,19 @@ def test_a_waiver_that_covers_nothing_stops_the_run(described, tmp_path: Path):
     assert "gt_userclk_rx_active_reg_reg/CLR; mend boards/tcl/waivers.tcl" in result.errors
 
 
-WAIVED = re.findall(r"^  (CDC-\d+) (\w+) (\S+)$", (tcl.TCL / "waivers.tcl").read_text(), re.MULTILINE)
-
-
 @pytest.mark.skipif(not (flow.corundum.FOLDER / ".git").exists(), reason="make corundum")
-@pytest.mark.parametrize(("rule", "module", "pins"), WAIVED)
-def test_what_is_waived_is_in_corundum(rule: str, module: str, pins: str):
-    """The register of each waiver, and what makes report_cdc report it: an asynchronous reset, or
-    logic before one."""
-    source = (flow.corundum.FOLDER / "fpga/common/rtl" / f"{module}.v").read_text()
-    first = pins.split("/")[0]
-    if rule == "CDC-7":
-        register = first.removesuffix("_reg")
-        assert re.search(
-            rf"posedge gt_[rt]x_reset_reg\) begin\s+if \(gt_[rt]x_reset_reg\) begin\s+{register} <= 1'b0;", source
-        )
-    else:
-        assert re.search(rf"{first} \(\s+\.clk\(\w+\),\s+\.rst\([^)]*\|\|", source)
+@pytest.mark.parametrize("named", re.findall(r"CDC-13 \w+ (\S+) (\S+)", (tcl.TCL / "waivers.tcl").read_text()))
+def test_a_hard_block_is_waived_where_corundum_excepts_its_pin(named: tuple[str, str]):
+    """Vivado then has a path there, from another clock; no netlist of ours shows it."""
+    folder = flow.corundum.FOLDER / "fpga/common/syn/vivado"
+    excepted = "".join(
+        line
+        for file in folder.glob("cmac*.tcl")
+        for line in file.open()
+        if "set_false_path" in line or "driver_ffs" in line
+    )
+    (pin,) = [end.split("/")[-1] if "/RX" in end else end.split("/")[0] for end in named if end != "*"]
+    assert pin in excepted
 
 
 LEVEL = (
@@ -372,7 +214,14 @@ def test_refused_constraints_cost_no_synthesis(described, tmp_path: Path):
 
 def test_what_no_placement_mends_is_told_after_synthesis(described, tmp_path: Path):
     """The gate would say it a night later."""
-    text = (tcl.REPORTS / "cdc.rpt").read_text().replace(CDC_ROW, "CDC-11  Critical      3  Fan-out from launch flop\n")
+    text = (
+        (tcl.REPORTS / "cdc.rpt")
+        .read_text()
+        .replace(
+            "CDC-3   Info         12  1-bit synchronized with ASYNC_REG property\n",
+            "CDC-11  Critical      3  Fan-out from launch flop\n",
+        )
+    )
     (tmp_path / "bad.rpt").write_text(text)
     result = run_flow(described(), tmp_path, {"report_cdc": f"read_text {{{tmp_path / 'bad.rpt'}}}"}, "constrain")
     assert result.status == 0, result.errors
@@ -390,16 +239,6 @@ def test_a_refused_constraint_ends_the_run(described, tmp_path: Path, name: str)
     result = run_flow(description, tmp_path)
     assert result.status == 1 and "set_false_path -from: no object" in result.errors
     assert result.of("place_design") == []
-
-
-def test_reports_of_later_releases_are_read(described, tmp_path: Path):
-    """They call violations checks."""
-    text = (tcl.REPORTS / "drc.rpt").read_text()
-    later = text.replace("Violations found", "Checks found").replace("Violations |", "Checks     |")
-    assert later != text
-    (tmp_path / "later.rpt").write_text(later)
-    result = run_gate(described(), tmp_path, {"report_drc": f"read_text {{{tmp_path / 'later.rpt'}}}"})
-    assert result.status == 0, result.errors
 
 
 @pytest.mark.parametrize(
