@@ -14,6 +14,7 @@ set described {}
 set properties {}
 set open_designs {}
 set ips {}
+set cores {}
 set files {}
 set within_xdc 0
 
@@ -108,12 +109,15 @@ proc do_get_designs {options rest} { return $::open_designs }
 proc do_create_ip {options rest} {
   set name [option $options -module_name]
   lappend ::ips $name
-  touch [file join [option $options -dir] $name $name.xci]
+  lappend ::cores [file join [option $options -dir] $name $name.xci]
+  touch [lindex $::cores end]
 }
 proc do_read_ip {options rest} {
   if {![file exists [lindex $rest 0]]} { error "[lindex $rest 0] is not there" }
   lappend ::ips [file rootname [file tail [lindex $rest 0]]]
+  lappend ::cores [lindex $rest 0]
 }
+proc do_synth_ip {options rest} { foreach path $::cores { if {[file rootname [file tail $path]] eq $rest} { touch [file rootname $path].dcp } } }
 proc do_get_ips {options rest} {
   if {[lsearch $::ips [lindex $rest 0]] >= 0} { return [lindex $rest 0] }
   if {[option $options -quiet 0]} { return "" }
@@ -125,6 +129,12 @@ proc do_read_verilog {options rest} {
 proc do_get_files {options rest} { return [lindex $rest 0] }
 proc do_synth_design {options rest} {
   if {[llength $::open_designs]} { error "synth_design: a design is open" }
+  # An IP is synthesised apart unless this session says otherwise: the .xci does not (UG896).
+  foreach path $::cores {
+    if {[file exists [file rootname $path].dcp]} { continue }
+    if {[dict exists $::properties $path generate_synth_checkpoint] && ![dict get $::properties $path generate_synth_checkpoint]} { continue }
+    error "\[Runs 36-527\] DCP does not exist: [file rootname $path].dcp"
+  }
   set ::open_designs design
 }
 proc do_open_checkpoint {options rest} {

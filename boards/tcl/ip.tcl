@@ -23,10 +23,16 @@ proc make_ip {name} {
     generate_target all [get_ips $name]
     synth_ip [get_ips $name]
   } else {
-    set_property generate_synth_checkpoint false [get_files [xci $name]]
+    synthesise_with_top $name
     generate_target synthesis [get_ips $name]
     drop_constraints $name
   }
+}
+
+# Makes an IP a source of the top's synthesis instead of a checkpoint of its own. A session that
+# finds the IP on disk has to say so again: the .xci does not (UG896; Runs 36-527).
+proc synthesise_with_top {name} {
+  set_property generate_synth_checkpoint false [get_files [xci $name]]
 }
 
 # An IP's own constraints would force a site on it; the board file names another.

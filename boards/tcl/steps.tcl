@@ -73,7 +73,10 @@ proc step_synth {} {
   read_ips
   foreach name $chip(ips) {
     array set one $::ip($name)
-    if {!$one(own_constraints)} { drop_constraints $name }
+    if {!$one(own_constraints)} {
+      synthesise_with_top $name
+      drop_constraints $name
+    }
   }
   read_verilog -sv $chip(verilog)
   # Unmanaged: an error in a managed file is a critical warning, and synthesis goes on without

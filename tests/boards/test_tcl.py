@@ -60,6 +60,7 @@ def test_changed_input_makes_all_steps_run_again(described, tmp_path: Path):
     description = described()
     assert run_flow(description, tmp_path).status == 0
     result = run_flow(described(verilog="input wire clock"), tmp_path)
+    assert result.status == 0, result.errors
     assert result.of("create_ip") == [], "the IPs did not change"
     assert len(result.of("place_design")) == 1
 
