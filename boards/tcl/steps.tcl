@@ -93,11 +93,25 @@ proc step_synth {} {
 proc step_constrain {} {
   global chip
   open_result_of synth
-  foreach crossing $chip(crossings) { read_xdc -unmanaged $crossing }
+  foreach crossing $chip(crossings) {
+    read_xdc -unmanaged $crossing
+    check_crossing [file rootname [file tail $crossing]]
+  }
   read_xdc -unmanaged $chip(floorplan)
   apply_waivers
   write_checkpoint -force [checkpoint constrain]
   foreach sentence [netlist_violations] { say constrain "the gate will stop at $sentence" }
+}
+
+# A constraint of a module that finds none of its cells says nothing, and the paths would be timed as
+# if their clocks were in step. Modules have a file each.
+proc check_crossing {module} {
+  global chip
+  set sources [lmap file $chip(verilog) { file rootname [file tail $file] }]
+  if {[lsearch -regexp $sources "^${module}(_\\d+)?$"] < 0} { return }
+  if {[llength [get_cells -quiet -hierarchical -filter "ORIG_REF_NAME =~ $module* || REF_NAME =~ $module*"]] == 0} {
+    error "no cell of $module is left in the netlist: its constraint found nothing"
+  }
 }
 
 proc step_opt {} {
@@ -137,6 +151,8 @@ proc write_reports {step} {
   set reports [file join $chip(build) reports $step]
   file mkdir $reports
   report_utilization -hierarchical -hierarchical_depth 4 -file [file join $reports utilization.rpt]
+  report_utilization -slr -file [file join $reports slr.rpt]
+  report_utilization -pblocks [get_pblocks pblock_core] -file [file join $reports pblock_core.rpt]
   report_timing_summary -max_paths 20 -file [file join $reports timing.rpt]
   report_clock_interaction -file [file join $reports clock_interaction.rpt]
   report_cdc -details -file [file join $reports cdc.rpt]

@@ -12,6 +12,7 @@ import pytest
 from boards import flow
 from boards.board import CHIPS, Board
 from boards.check import tcl
+from boards.top import CONSTRAINTS
 
 CARDS = [(board, chip) for board in Board.names() for chip in CHIPS]
 STEPS = ["ip", "licences", "synth", "constrain", "opt", "place", "phys_opt", "route", "reports", "gate", "bitstream"]
@@ -211,6 +212,22 @@ def test_refused_constraints_cost_no_synthesis(described, tmp_path: Path):
     result = run_flow(description, tmp_path)
     assert result.status == 0, result.errors
     assert [call for call in result.of("synth_design") if "InnerBoard" in call] == []
+
+
+def test_a_crossing_whose_cells_are_gone_stops_the_run(described, tmp_path: Path):
+    """get_cells -quiet finds none, and its constraint would except nothing."""
+    description = described("xupp3r", "crypto")
+    rtl = tmp_path / "rtl"
+    (rtl / "constraints").mkdir()
+    for name in ("GrayCrossing", "ValueCrossing"):
+        (rtl / f"constraints/{name}.tcl").write_text((CONSTRAINTS / f"{name}.tcl").read_text())
+    (rtl / "GrayCrossing_2.sv").write_text("module GrayCrossing_2(); endmodule\n")
+    flow.write_chip(Board.load("xupp3r"), "crypto", description.parent, rtl)
+    gone = {"get_cells": "expr {[string match *Crossing* $options] ? {} : {some_cell}}"}
+    result = run_flow(description, tmp_path, gone)
+    assert result.status == 1
+    assert "no cell of GrayCrossing is left in the netlist" in result.errors, "there is no file of a ValueCrossing"
+    assert run_flow(description, tmp_path).status == 0
 
 
 def test_what_no_placement_mends_is_told_after_synthesis(described, tmp_path: Path):
