@@ -23,7 +23,6 @@ from boards.check.clocks import REGISTER
 from boards.check.design import ASYNC, WRITTEN, Bit, Design, Symbol
 from boards.check.domains import Module
 
-SAFE = ""
 CONTROLS = ("EN", "SRST", "ARST", "ALOAD", "CLR", "SET")
 RESETS = ("ARST", "CLR", "SET")
 PINS = {"D": "D", "EN": "CE", "SRST": "R"}
@@ -128,24 +127,27 @@ class Endpoint(NamedTuple):
     register: Register
     port: str
     bit: Bit
-    rule: str
+    rules: tuple[str, ...]
 
 
-def critical(design: Design, top: str) -> list[Finding]:
-    """What report_cdc calls critical; words are reported once."""
+def critical(design: Design, top: str, every: bool = False) -> list[Finding]:
+    """What report_cdc calls critical; words are reported once.
+
+    With `every`, an endpoint has a row for each rule that it meets: where the first one is waived,
+    the report has the next.
+    """
     flat = Flat(design, top)
     ends = [end for register in flat.clock_at for end in _ends(flat, register)]
     twice = _fan_outs(flat, ends)
-    found = []
+    found = set()
     for end in ends:
-        rule = end.rule or ("CDC-11" if end in twice else SAFE)
-        if rule:
-            found.append(_finding(flat, end, rule))
-    return sorted(set(found))
+        rules = [*end.rules, *(["CDC-11"] if end in twice else [])]
+        found |= {_finding(flat, end, rule) for rule in (rules if every else rules[:1])}
+    return sorted(found)
 
 
 def _ends(flat: Flat, register: Register) -> list[Endpoint]:
-    """Pins of a register that another clock's data reaches, with their rule but for CDC-11."""
+    """Pins of a register that another clock's data reaches."""
     ports, clock = flat.pins(register), flat.clock_at[register]
     found = []
     for port in ("D", "EN", "SRST", *RESETS):
@@ -157,7 +159,7 @@ def _ends(flat: Flat, register: Register) -> list[Endpoint]:
             continue
         if port == "D" and "EN" in ports and not flat.others(ports["EN"][0], clock):
             continue
-        found.append(Endpoint(register, port, bit, _rule(flat, register, port, bit)))
+        found.append(Endpoint(register, port, bit, _rules(flat, register, port, bit)))
     return found
 
 
@@ -167,14 +169,14 @@ def _is_behind(flat: Flat, register: Register, port: str) -> bool:
     return before not in (None, register) and flat.pins(before).get(port) == flat.pins(register)[port]
 
 
-def _rule(flat: Flat, register: Register, port: str, bit: Bit) -> str:
+def _rules(flat: Flat, register: Register, port: str, bit: Bit) -> tuple[str, ...]:
+    """Rules that an endpoint meets, CDC-11 apart, the first one first."""
     clock = flat.clock_at[register]
     if port in ("EN", "SRST") or flat.depth(register) < 2:
         word = "CDC-4" if len(flat.pins(register)["D"]) > 1 else "CDC-1"
-        return "CDC-7" if port in RESETS else word
-    if len(flat.others(bit, clock)) > 1:
-        return "CDC-12"
-    return "CDC-10" if flat.is_mixed(bit, clock) else SAFE
+        return ("CDC-7" if port in RESETS else word,)
+    several = ("CDC-12",) if len(flat.others(bit, clock)) > 1 else ()
+    return several + (("CDC-10",) if flat.is_mixed(bit, clock) else ())
 
 
 def _fan_outs(flat: Flat, ends: list[Endpoint]) -> set[Endpoint]:

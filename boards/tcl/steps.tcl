@@ -103,8 +103,8 @@ proc step_constrain {} {
   foreach sentence [netlist_violations] { say constrain "the gate will stop at $sentence" }
 }
 
-# A constraint of a module that finds none of its cells says nothing, and the paths would be timed as
-# if their clocks were in step. Modules have a file each.
+# A constraint of a module that finds none of its cells says nothing, and the paths would be timed
+# as if their clocks were in step. Modules have a file each.
 proc check_crossing {module} {
   global chip
   set sources [lmap file $chip(verilog) { file rootname [file tail $file] }]

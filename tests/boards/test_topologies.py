@@ -55,15 +55,28 @@ def test_verdicts_of_report_cdc(tmp_path: Path, kind: str):
     assert [str(finding) for finding in found] == [f"report_cdc: {text} of b" for text in wanted]
 
 
+def test_rules_behind_a_waived_row(tmp_path: Path):
+    """UG906, CDC Rules Precedence: the report has them once the first one is waived."""
+    text = CROSSED.replace("DATA", "first <= sent ^ more; second <= first; third <= !sent;").replace("RESETS", "")
+    (tmp_path / "Crossed.sv").write_text(text)
+    flat = netlist.elaborate("Crossed", [tmp_path / "Crossed.sv"], [], tmp_path, top.FLAT)
+    found = topologies.critical(cdc.Checker(flat, {}, set()), "Crossed", every=True)
+    rules = {(finding.rule, finding.path) for finding in found}
+    assert rules == {
+        *((rule, "first_reg/D") for rule in ("CDC-10", "CDC-11", "CDC-12")),
+        *((rule, "third_reg/D") for rule in ("CDC-1", "CDC-11")),
+    }
+
+
 WAIVED = [("CDC-1", "polarity_reg/D"), ("CDC-7", "flag_reg/CLR")]
 
 
 def test_a_waiver_has_a_finding_and_a_finding_a_waiver(tmp_path: Path):
     text = """module cmac_gty_wrapper(input a, input b, input in, output reg out);
-      reg sent, polarity, flag;
-      always @(posedge a) sent <= in;
+      reg sent, cleared, polarity, flag;
+      always @(posedge a) begin sent <= in; cleared <= !in; end
       always @(posedge b) begin polarity <= sent; out <= !polarity & flag; end
-      always @(posedge b or posedge sent) if (sent) flag <= 0; else flag <= 1;
+      always @(posedge b or posedge cleared) if (cleared) flag <= 0; else flag <= 1;
     endmodule"""
     (tmp_path / "wrapper.sv").write_text(text)
     flat = netlist.elaborate("cmac_gty_wrapper", [tmp_path / "wrapper.sv"], [], tmp_path, top.FLAT)
