@@ -9,6 +9,12 @@
 # `options` and `rest` at hand. A call is a line: the command and its words, separated by unit
 # separators (0x1f).
 
+# Vivado 2023.2 has Tcl 8.5: what 8.6 brought is not there.
+foreach command {coroutine lmap tailcall throw try yield yieldto zlib} { rename $command {} }
+foreach {ensemble command} {string cat dict map} {
+  namespace ensemble configure $ensemble -map [dict remove [namespace ensemble configure $ensemble -map] $command]
+}
+
 set handles 0
 set described {}
 set properties {}

@@ -27,7 +27,8 @@ proc licence_rows {report} {
   set rows {}
   set name ""
   foreach line [split $report "\n"] {
-    set cells [lmap cell [lrange [split $line "|"] 1 end-1] { string trim $cell }]
+    set cells {}
+    foreach cell [lrange [split $line "|"] 1 end-1] { lappend cells [string trim $cell] }
     if {[llength $cells] != 5 || [lindex $cells 0] eq "Instance Name"} { continue }
     lassign $cells instance target licence generated available
     if {$instance ne ""} { set name $instance }

@@ -107,8 +107,7 @@ proc step_constrain {} {
 # as if their clocks were in step. Modules have a file each.
 proc check_crossing {module} {
   global chip
-  set sources [lmap file $chip(verilog) { file rootname [file tail $file] }]
-  if {[lsearch -regexp $sources "^${module}(_\\d+)?$"] < 0} { return }
+  if {[lsearch -regexp $chip(verilog) "/${module}(_\\d+)?\\.s?v$"] < 0} { return }
   if {[llength [get_cells -quiet -hierarchical -filter "ORIG_REF_NAME =~ $module* || REF_NAME =~ $module*"]] == 0} {
     error "no cell of $module is left in the netlist: its constraint found nothing"
   }

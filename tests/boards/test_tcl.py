@@ -73,6 +73,7 @@ def test_changed_input_makes_all_steps_run_again(described, tmp_path: Path):
         (("opt_design -directive ExploreWithRemap", "opt_design -remap"), "opt_design has no option -remap"),
         (("route_design -directive", "route_the_design -directive"), 'invalid command name "route_the_design"'),
         (("set_property is_enabled false", "set_property IS_ENABLD false"), "unknown property IS_ENABLD"),
+        (("foreach step {ip", "lmap step {ip"), 'invalid command name "lmap"'),
         (("get_property SLACK", "get_property SLAK"), "unknown property SLAK"),
         (("  read_xdc -unmanaged $chip(ports)\n", "  read_xdc nowhere.xdc\n"), "nowhere.xdc"),
     ],
