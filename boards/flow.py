@@ -107,8 +107,8 @@ def write_chip(board: Board, chip: str, folder: Path, rtl: Path) -> Path:
     ]
     description = "\n".join(lines) + "\n"
     (folder / "chip.tcl").write_text(description)
-    inputs = [*verilog, folder / "ports.xdc", folder / "chip.tcl", TCL / "steps.tcl"]
-    later = [*crossings, folder / "floorplan.xdc", TCL / "waivers.tcl"]
+    inputs = [*verilog, folder / "ports.xdc", folder / "chip.tcl", TCL / "synth.tcl"]
+    later = [*crossings, folder / "floorplan.xdc", TCL / "waivers.tcl", TCL / "steps.tcl"]
     _forget_what_is_old(folder, "inputs", inputs, CHECKPOINTS)
     _forget_what_is_old(folder, "constraints", later, CONSTRAINED)
     ips = "".join(_ip_lines(module) for module in modules)

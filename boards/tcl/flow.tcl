@@ -5,7 +5,7 @@
 # the checkpoints when an input has changed. Exit status: 1 if the gate fails, 2 if the licence or
 # the part is missing.
 set here [file dirname [file normalize [info script]]]
-foreach part {log licences ip waivers steps gate} { source [file join $here $part.tcl] }
+foreach part {log licences ip synth waivers steps gate} { source [file join $here $part.tcl] }
 
 source [lindex $argv 0]
 set last [expr {[llength $argv] > 1 ? [lindex $argv 1] : "bitstream"}]

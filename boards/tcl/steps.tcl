@@ -54,38 +54,10 @@ proc step_ip {} {
   close [open [file join $chip(build) ip done] w]
 }
 
-# Makes the IPs known again to a run that finds them on disk.
-proc read_ips {} {
-  global chip
-  foreach name $chip(ips) {
-    if {[llength [get_ips -quiet $name]] == 0} { read_ip [xci $name] }
-  }
-}
-
 proc step_licences {} {
   global last
   read_ips
   check_ip_licences $last
-}
-
-proc step_synth {} {
-  global chip
-  read_ips
-  foreach name $chip(ips) {
-    array set one $::ip($name)
-    if {!$one(own_constraints)} {
-      synthesise_with_top $name
-      drop_constraints $name
-    }
-  }
-  read_verilog -sv $chip(verilog)
-  # Unmanaged: an error in a managed file is a critical warning, and synthesis goes on without
-  # a pin.
-  read_xdc -unmanaged $chip(ports)
-  # Delays of a few cycles stay flip-flops: placement can spread those, and there are two for
-  # each LUT.
-  synth_design -top $chip(top) -part $chip(part) -verilog_define SYNTHESIS -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8
-  write_checkpoint -force [checkpoint synth]
 }
 
 # These find cells by their module's name, so there must be a netlist. A step of its own: what

@@ -5,6 +5,7 @@ before any work. vivado is a stand-in."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -143,6 +144,27 @@ def test_constraints_alone_make_no_new_synthesis(tmp_path: Path):
         (build / name).write_text("")
     assert left("# one\n") == list(flow.CHECKPOINTS)
     assert left("# two\n") == ["synth.dcp"]
+
+
+@pytest.mark.parametrize(
+    ("script", "left"), [("steps", ["synth.dcp"]), ("synth", []), ("gate", list(flow.CHECKPOINTS))]
+)
+def test_a_script_forgets_the_steps_it_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, left: list[str]
+):
+    """Another directive of the placement costs no synthesis of hours."""
+    scripts = tmp_path / "tcl"
+    shutil.copytree(flow.TCL, scripts)
+    monkeypatch.setattr(flow, "TCL", scripts)
+    (tmp_path / "CryptoBoard.sv").write_text("module CryptoBoard(); endmodule\n")
+    build = tmp_path / "build"
+    flow.write_chip(Board.load("xupp3r"), "crypto", build, tmp_path)
+    for name in flow.CHECKPOINTS:
+        (build / name).write_text("")
+    with (scripts / f"{script}.tcl").open("a") as file:
+        file.write("# changed\n")
+    flow.write_chip(Board.load("xupp3r"), "crypto", build, tmp_path)
+    assert [name for name in flow.CHECKPOINTS if (build / name).exists()] == left
 
 
 def make_repository(folder: Path) -> str:

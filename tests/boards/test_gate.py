@@ -140,7 +140,7 @@ def run_gate(description: Path, tmp_path: Path, scenario: dict[str, str]) -> tcl
     """The gate alone, on a design that is routed."""
     script = tmp_path / "gate_alone.tcl"
     script.write_text(
-        f"foreach part {{log licences ip waivers steps gate}} {{ source [file join {{{tcl.TCL}}} $part.tcl] }}\n"
+        f"foreach part {{log licences ip synth waivers steps gate}} {{ source [file join {{{tcl.TCL}}} $part.tcl] }}\n"
         f"source {{{description}}}\ntouch [checkpoint route]\nrun_step gate\nexit 0\n"
     )
     return tcl.run(script, [], tmp_path / "run", scenario)
