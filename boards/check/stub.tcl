@@ -165,6 +165,7 @@ proc do_get_pblocks {options rest} { return [lindex $rest 0] }
 foreach {command file} {
   check_timing check_timing report_timing_summary timing_summary report_bus_skew bus_skew report_cdc cdc
   report_ip_status ip_licences report_methodology methodology report_drc drc report_route_status route_status
+  report_utilization pblock
 } {
   proc do_$command {options rest} [list answer_report $file]
 }

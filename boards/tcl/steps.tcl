@@ -72,7 +72,19 @@ proc step_constrain {} {
   read_xdc -unmanaged $chip(floorplan)
   apply_waivers
   write_checkpoint -force [checkpoint constrain]
+  say constrain "the core fills its pblock's [core_area]"
   foreach sentence [netlist_violations] { say constrain "the gate will stop at $sentence" }
+}
+
+# Shares of the core's pblock, which end placements early if they are large. The last column of the
+# table is the per cent (UG906).
+proc core_area {} {
+  set report [report_utilization -pblocks [get_pblocks pblock_core] -return_string]
+  set shares {}
+  foreach site {"CLB LUTs" "CLB Registers" "Block RAM Tile" "URAM"} {
+    if {[regexp -line "^\\| $site\\*? +\\|.*\\| +<?(\[\\d.\]+) \\|$" $report -> percent]} { lappend shares "$site $percent %" }
+  }
+  return [join $shares {, }]
 }
 
 # A constraint of a module that finds none of its cells says nothing, and the paths would be timed
