@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from sallyport.errors import InputError
 from sallyport.rfc2544 import search
 from tests.trex.lab import Lab, setup, trial
 
@@ -42,3 +43,40 @@ def test_a_start_that_is_late_is_said(lab: Lab, start_ms: int, said: str) -> Non
     lab.backend(start_ms=start_ms).check(setup())
     assert len(lab.warnings) == (2 if said else 0)
     assert all(said in each and "start_ms" in each for each in lab.warnings)
+
+
+def test_a_start_that_trex_does_not_show_is_said(lab: Lab) -> None:
+    lab.world(refuse={"start_capture": "no memory"})
+    backend = lab.backend()
+    backend.check(setup())
+    assert [("captured 0 of 100" in each, "not known" in each) for each in lab.warnings] == 2 * [(True, True)]
+    assert backend.started() == [None, None]
+    assert backend.run_trial(trial(1000)).passed
+
+
+def test_the_check_leaves_no_port_in_a_service_mode(lab: Lab) -> None:
+    backend = lab.backend()
+    backend.check(setup())
+    modes = {
+        call["ports"][0]: call["enabled"] or call["filtered"]
+        for call in lab.calls()
+        if call["call"] == "set_service_mode"
+    }
+    assert modes == {0: False, 1: False}
+    assert lab.warnings == []
+
+
+def test_a_start_that_is_refused_leaves_none_either(lab: Lab) -> None:
+    lab.world(refuse={"start": "link is DOWN"})
+    with pytest.raises(InputError, match="does not start traffic \\(link is DOWN\\)"):
+        lab.backend().check(setup())
+    calls = [call["call"] for call in lab.calls()]
+    assert calls.index("stop_capture") < len(calls) - 1 - calls[::-1].index("set_service_mode")
+
+
+def test_frames_of_the_check_have_the_tag_of_the_port(lab: Lab) -> None:
+    backend = lab.backend(boxes__0__red__vlan=7)
+    backend.check(setup({68: 1}))
+    bursts = {call["ports"][0]: call["streams"][0] for call in lab.calls() if call["call"] == "add_streams"}
+    assert {port: stream["packet"][24:28] for port, stream in bursts.items()} == {0: "8100", 1: "0800"}
+    assert backend.started() == pytest.approx([49.5, 49.5])

@@ -188,7 +188,7 @@ def test_arp_finds_the_box(lab: Lab) -> None:
     (asked,) = [call for call in lab.calls() if call["call"] == "set_l3_mode"]
     assert (asked["port"], asked["dst_ipv4"]) == (1, "198.19.255.254")
     modes = [(call["ports"], call["enabled"]) for call in lab.calls() if call["call"] == "set_service_mode"]
-    assert modes == [([1], True), ([1], False)]
+    assert modes[:2] == [([1], True), ([1], False)]  # the rest is of the start's check
 
 
 def test_ports_are_taken_once_and_given_back(lab: Lab) -> None:

@@ -25,7 +25,7 @@ class STLClient:
         self._connected = False
         self._cause = ""
         self._calls = {}
-        self._acquired, self._service, self._l3 = set(), set(), {}
+        self._acquired, self._service, self._filtered, self._l3 = set(), set(), set(), {}
         self._streams, self._traffic, self._captures = {}, {}, []
         self._vlans = {}
 
@@ -143,12 +143,21 @@ class STLClient:
         validate("promiscuous", promiscuous, (bool, type(None)))
         self._ports(ports, acquired=True)
 
-    def set_service_mode(self, ports, enabled=True):
-        self._call("set_service_mode", ports=ports, enabled=enabled)
+    def set_service_mode(self, ports, enabled=True, filtered=False, mask=None):
+        self._call("set_service_mode", ports=ports, enabled=enabled, filtered=filtered, mask=mask)
         validate("enabled", enabled, bool)
-        self._service = (
-            self._service | set(self._ports(ports, acquired=True)) if enabled else self._service - set(ports)
-        )
+        validate("filtered", filtered, bool)
+        validate("mask", mask, (type(None), int))
+        if enabled and filtered:
+            raise STLError("Cannot set service mode and filtered, choose one of them")
+        if filtered != (mask is not None):
+            raise STLError("Cannot set mask with filtered = False or the opposite, please supply both or neither")
+        ports = set(self._ports(ports, acquired=True))
+        for port in ports:
+            if not (enabled or filtered) and any(each and port in each[0] for each in self._captures):
+                raise STLError(f"unable to disable service mode - an active capture on port {port} exists")
+        self._service = self._service | ports if enabled else self._service - ports
+        self._filtered = self._filtered | ports if filtered else self._filtered - ports
 
     def set_l3_mode(self, port, src_ipv4, dst_ipv4):
         self._call("set_l3_mode", port=port, src_ipv4=src_ipv4, dst_ipv4=dst_ipv4)
@@ -230,7 +239,9 @@ class STLClient:
                 raise STLError(f"Port {port} dest MAC is invalid and there are streams without explicit dest MAC.")
             self._fits(port, float(mult), force)
         for port in ports:
-            self._traffic[port] = worlds.Traffic(self._world, self._streams[port], duration)
+            # a capture sees what streams send only on ports that are in one of the service modes
+            seen = port in self._service | self._filtered
+            self._traffic[port] = worlds.Traffic(self._world, self._streams[port], duration, seen)
 
     def _fits(self, port, factor, force):
         speed, bits = self._world.ports[port].speed, 0.0
@@ -269,22 +280,27 @@ class STLClient:
             else:
                 time.sleep(0.01)
 
-    def start_capture(self, tx_ports=None, rx_ports=None, limit=1000):
-        self._call("start_capture", tx_ports=tx_ports, rx_ports=rx_ports, limit=limit)
+    def start_capture(self, tx_ports=None, rx_ports=None, limit=1000, bpf_filter=""):
+        self._call("start_capture", tx_ports=tx_ports, rx_ports=rx_ports, limit=limit, bpf_filter=bpf_filter)
         self._ports([*(tx_ports or []), *(rx_ports or [])])
         validate("limit", limit, int)
-        self._captures.append((list(tx_ports or []), limit))
+        if bpf_filter not in ("", "udp", "vlan and udp"):
+            raise STLError(f"BPF filter: '{bpf_filter}' is not a valid pattern")
+        self._captures.append((list(tx_ports or []), limit, bpf_filter))
         return {"id": len(self._captures), "ts": worlds.clock(self._world)}
 
     def fetch_capture_packets(self, capture_id, output, pkt_count=1000):
         self._call("fetch_capture_packets", capture_id=capture_id)
         if not 0 < capture_id <= len(self._captures) or self._captures[capture_id - 1] is None:
             raise STLError(f"capture ID {capture_id} does not exist")
-        ports, limit = self._captures[capture_id - 1]
-        output[:] = sorted(
-            ({"port": port, "origin": "TX", "ts": at} for port in ports if port in self._traffic for at in self._traffic[port].times()),
-            key=lambda each: each["ts"],
-        )[: min(limit, pkt_count)]  # fmt: skip
+        ports, limit, bpf_filter = self._captures[capture_id - 1]
+        times = [
+            (at, port)
+            for port in ports
+            if port in self._traffic
+            for at in self._traffic[port].captured(bpf_filter, port in self._l3)
+        ]
+        output[:] = [{"port": port, "origin": "TX", "ts": at} for at, port in sorted(times)[: min(limit, pkt_count)]]
 
     def stop_capture(self, capture_id, output=None):
         self._call("stop_capture", capture_id=capture_id)

@@ -94,8 +94,8 @@ class Traffic:
     """What one port sends, from a moment on, at a factor that may change; and the box behind it, a
     queue and a rate."""
 
-    def __init__(self, world, streams, duration):
-        self.world, self.streams, self.began = world, streams, clock(world)
+    def __init__(self, world, streams, duration, seen):
+        self.world, self.streams, self.began, self.seen = world, streams, clock(world), seen
         self.steps = [(0.0, 1.0)]  # since when, at which factor
         self.ended = None
         self.duration = duration
@@ -134,11 +134,17 @@ class Traffic:
             frames += seconds * stream.mode.pps * (1 if fixed(stream) else factor) * self.world.sends
         return min(frames, stream.mode.total_pkts or frames)
 
-    def times(self):
-        """When each frame of its bursts left, by the clock."""
-        for stream in self.streams:
+    def captured(self, bpf_filter, asks):
+        """When frames of its bursts left, by the clock, if captures see those at all; and its own
+        ARP, which it repeats where it asked (`asks`), unless the filter is for UDP."""
+        for stream in self.streams if self.seen else ():
+            tagged = stream.packet.buffer[12:14] == b"\x81\x00"
+            if bpf_filter and tagged != bpf_filter.startswith("vlan"):
+                continue
             for number in range(round(self.sent(stream, self.now()))):
                 yield self.began + max(self.world.catch_up_s, delay(stream) + number / stream.mode.pps)
+        if asks and not bpf_filter:
+            yield self.began
 
     def counts(self):
         """Frames of each stream that were sent, that arrived and that were lost; and how many wait
