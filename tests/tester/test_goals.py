@@ -175,6 +175,16 @@ def test_a_run_that_was_killed_goes_on_from_its_rows(tmp_path: Path, monkeypatch
     rows = json.loads(rows_file.read_text())
     assert rows[: len(kept)] == kept and [*dict.fromkeys(row["frame_size"] for row in rows)] == [64, 128, 256]
     assert len(box.made) - made == len(rows) - len(kept)
+    for other in (
+        ["--direction", "encrypt"],
+        ["--load", "50"],
+        ["--share", "50"],
+        ["--goal", "ndr"],
+        ["--test", "latency"],
+    ):
+        done = run(1000, "--resume", *other)
+        assert done.exit_code == 2 and "the row of loss 64 is of another command" in done.output
+    assert len(box.made) - made == len(rows) - len(kept)
     rows_file.write_text("{}")
     done = run(1000, "--resume")
     assert done.exit_code == 2 and "has no rows of this version" in done.output and done.output.count("\n") == 1

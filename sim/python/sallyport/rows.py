@@ -20,8 +20,27 @@ def _figures(latency: Latency | None) -> dict[str, float] | None:
     return latency and {key: round(value, 1) for key, value in asdict(latency).items()}
 
 
-# The columns that tell the cases of one command apart.
-_KEY = ("test", "frame_size", "suite", "mode", "ip", "nat_t", "sas", "tables", "seed", "line_rate_gbps", "duration_s")
+# The columns that tell cases apart, of one command and of others.
+_KEY = (
+    "test",
+    "frame_size",
+    "suite",
+    "mode",
+    "ip",
+    "nat_t",
+    "direction",
+    "boxes",
+    "sas",
+    "tables",
+    "crypto",
+    "chips",
+    "seed",
+    "line_rate_gbps",
+    "duration_s",
+    "goal",
+    "max_load_pct",
+    "max_share_pct",
+)
 
 
 def key(row: dict) -> tuple:

@@ -16,6 +16,7 @@ from sallyport.progress import Verbosity
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.case import Options
 from sallyport.rfc2544.search import GOALS, Goal
+from sallyport.rows import key
 from sallyport.sweep import Where
 from sallyport.trex.option import backend as trex_backend
 
@@ -159,6 +160,15 @@ class Asked:
     def kept(self) -> list[dict]:
         """Rows of before that a resumed run goes on from."""
         return report.kept(self.html_file, self.json_file) if self.resume else []
+
+    def check_kept(self, rows: list[dict], planned: set[tuple]) -> None:
+        """[InputError] if a row of before is of no case that this command has."""
+        strange = next((row for row in rows if key(row) not in planned), None)
+        if strange:
+            raise InputError(
+                f"--resume: the row of {strange['test']} {strange['frame_size']} is of another command; repeat that one's "
+                "options, name another file, or leave --resume out"
+            )
 
     def keep(self, rows: list[dict]) -> None:
         """Write the rows so far, so that they survive any end of the run."""

@@ -5,7 +5,6 @@ packets lose nothing beside it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 from sallyport.rfc2544.case import Case
@@ -17,13 +16,12 @@ HONEST = Fraction(1, 2)
 def rows(case: Case) -> Iterator[dict]:
     """A row for each kind of attack on a box that decrypts. `dropped` are the packets that the box
     dropped or punted, by counter."""
-    alone = replace(case, setup=replace(case.setup, boxes=1, direction="decrypt"))
-    fps = min(alone.setup.line_fps * alone.setup.ceiling * HONEST, alone.bound)
+    fps = min(case.setup.line_fps * case.setup.ceiling * HONEST, case.bound)
     for kind in case.capabilities.attacks:
-        result = alone.trial(fps, attack=kind)
-        yield alone.row(
+        result = case.trial(fps, attack=kind)
+        yield case.row(
             result,
             attack=kind,
-            attack_pct=round(float(100 * fps / alone.setup.line_fps / alone.setup.ceiling), 4),
+            attack_pct=round(float(100 * fps / case.setup.line_fps / case.setup.ceiling), 4),
             dropped=result.dropped,
         )

@@ -43,8 +43,16 @@ class Case:
 
     @property
     def key(self) -> tuple:
-        """What tells it from other cases of a command, as [rows.key] does of its rows."""
-        return rows.key(rows.identity(self.label, self.test, self.setup))
+        """What tells it from other cases, as [rows.key] does of its rows."""
+        return rows.key(rows.identity(self.label, self.test, self.setup) | self._asked())
+
+    def _asked(self) -> dict:
+        """The columns that say how its loads were chosen."""
+        return {
+            "goal": self.options.goal.name,
+            "max_load_pct": round(float(100 * self.options.load), 4),
+            "max_share_pct": round(float(100 * self.options.share), 4),
+        }
 
     @property
     def bound(self) -> Fraction:
@@ -88,6 +96,4 @@ class Case:
 
     def row(self, result: TrialResult, trials: int = 1, throughput: Fraction | None = None, **more: object) -> dict:
         """A row of this test; see [rows.make]."""
-        return rows.make(
-            self.label, self.test, self.setup, result, trials, throughput, goal=self.options.goal.name, **more
-        )
+        return rows.make(self.label, self.test, self.setup, result, trials, throughput, **self._asked(), **more)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from sallyport import limits, report
+from sallyport.backend import Trial, TrialResult
 from sallyport.errors import CheckFailed
 from sallyport.options import SUITE_HELP, chips_option, core_mhz_option, crypto_option, seed_option
 from sallyport.progress import Progress
@@ -110,12 +111,17 @@ def rfc2544_command(**given: object) -> None:
         names = plan.parse_tests(asked.test, capabilities)
         setup, options, where = asked.setup(capabilities), asked.options(capabilities), asked.where(capabilities)
         sizes = parse_sizes(asked.sizes(), setup)
+
+        def run(label: str, trial: Trial) -> TrialResult:
+            return trials.run(label, trial)  # which are there once the checks are through
+
+        planned = plan.cases(names, setup, sizes, options, capabilities, run)
+        asked.check_kept(rows, {case.key for case in planned})
         for _, mix in sizes:
             backend.check(replace(setup, mix=mix), names)
         with closing(LocalPool(backend) if where.here else ClusterPool(where)) as pool:
             trials = Trials(pool, progress, capabilities.repeatable, None if asked.no_cache else Cache(CACHE))
             done = {key(row) for row in rows}
-            planned = plan.cases(names, setup, sizes, options, capabilities, trials.run)
             cases = [case for case in planned if case.key not in done]
             progress.expect(len(cases))
             try:

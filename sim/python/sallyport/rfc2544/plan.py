@@ -63,6 +63,8 @@ def cases(
                 each = replace(each, measure_ns=options.latency_measure_ns)
             if name == "tunnels":
                 found += [case(name, label, replace(each, sas=count)) for count in _counts(each)]
+            elif name == "attack":
+                found.append(case(name, label, replace(each, boxes=1, direction="decrypt")))
             else:
                 found.append(case(name, label, each))
     # Cases of the same boxes behind each other: a simulation is configured once for them.
