@@ -106,6 +106,17 @@ def test_what_makes_a_figure_a_fluke_is_said(lab: Lab) -> None:
     assert any("none of its latency frames" in each for each in lab.backend().run_trial(trial(100_000)).checks)
 
 
+def test_a_wait_for_late_frames_is_not_taken_for_a_client_that_is_gone(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be as long as the client's slowest answer, and Ctrl-C must end it."""
+    lab.in_real_time()
+    backend = lab.backend(drain_ms=1000, start_ms=0)
+    backend.check(setup())
+    monkeypatch.setattr("sallyport.trex.process.ANSWER_SECONDS", 0.8)
+    backend.run_trial(trial(1000, of={"warmup_ns": 100_000_000, "measure_ns": 100_000_000}))
+
+
 def test_a_warm_up_is_not_counted(lab: Lab) -> None:
     result = lab.backend().run_trial(trial(100_000, of={"warmup_ns": 5_000_000_000}))
     assert result.tx_frames == 1_200_000

@@ -145,5 +145,5 @@ class Client:
 def lost(lab: Lab, error: Lost) -> CheckFailed:
     """The sentence for a trial that ended in the middle."""
     return CheckFailed(
-        f"{lab.where} was lost in the middle of a trial ({error}); see whether it still runs there, and begin again from this frame size"
+        f"{lab.where} was lost in the middle of a trial ({error}); see whether it still runs there, and go on with --resume"
     )

@@ -275,10 +275,17 @@ class STLClient:
         self._ports(ports, acquired=True)
         validate("rx_delay_ms", rx_delay_ms, (type(None), int))
         while any(self._active(port) for port in ports):
-            if self._world.clock:  # time passes by itself for a client that only waits
-                Path(self._world.clock).write_text(repr(worlds.clock(self._world) + 0.01))
-            else:
-                time.sleep(0.01)
+            self._pass(0.01)
+        # The filters of received frames stay until so long after the traffic's end.
+        delay = (10 if rx_delay_ms is None else rx_delay_ms) / 1000
+        ends = [self._traffic[port].end() for port in ports if port in self._traffic]
+        self._pass(max(0.0, max(ends, default=0.0) + delay - worlds.clock(self._world)))
+
+    def _pass(self, seconds):
+        if self._world.clock:  # time passes by itself for a client that only waits
+            Path(self._world.clock).write_text(repr(worlds.clock(self._world) + seconds))
+        else:
+            time.sleep(seconds)
 
     def start_capture(self, tx_ports=None, rx_ports=None, limit=1000, bpf_filter=""):
         self._call("start_capture", tx_ports=tx_ports, rx_ports=rx_ports, limit=limit, bpf_filter=bpf_filter)

@@ -115,6 +115,10 @@ class Traffic:
         elapsed = self.elapsed() if self.ended is None else self.ended
         return min(elapsed, self.duration) if self.duration >= 0 else elapsed
 
+    def end(self):
+        """When it ended, by the clock."""
+        return self.began + self.now()
+
     def active(self):
         return self.ended is None and (self.world.never_ends or self.duration < 0 or self.now() < self.duration)
 
