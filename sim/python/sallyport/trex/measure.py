@@ -14,9 +14,7 @@ from sallyport.backend import Latency
 from sallyport.trex.streams import BULK, Way
 
 MICROSECOND = 1000.0
-QUEUE_LOOKS = 5  # over which the rate is taken at which a queue empties
 HIGHEST_US, DIGITS = 10_000_000, 3  # of TRex's --hdrh
-BUSY_QUEUE = 2.0  # times the least delay, from which on frames are taken to wait
 
 
 def number(value: object) -> float:
@@ -27,37 +25,36 @@ def number(value: object) -> float:
 @dataclass(frozen=True)
 class Sample:
     """The frames sent and the frames that had arrived `at_ns` after the measured interval began; a
-    figure for each direction."""
+    figure for each direction. TRex reads what arrived first."""
 
     at_ns: float
     tx: tuple[int, ...]
     rx: tuple[int, ...]
-    delay_ns: tuple[float, ...] = ()  # the average that TRex has of the last half seconds
-    least_ns: tuple[float, ...] = ()  # the shortest delay so far
+    numbered: tuple[int, ...] = ()  # of them latency frames, which have numbers, that were sent
+    passed: tuple[int, ...] = ()  # numbers up to the latest that arrived
+    missing: tuple[int, ...] = ()  # of these, the ones that did not arrive
 
 
 def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) -> Sample:
     """Of TRex's answer to get_stats: frames of the bulk and of the latency groups of each
     direction."""
+    flows = stats.get("flow_stats", {})
 
-    def count(way: Way, latency: list[int], field: str, port: int) -> int:
-        flows = stats.get("flow_stats", {})
-        return sum(
-            int(number(flows.get(str(group), {}).get(field, {}).get(str(port))))
-            for group in [BULK[way.number], *latency]
-        )
+    def count(each: list[int], field: str, port: int) -> int:
+        return sum(int(number(flows.get(str(group), {}).get(field, {}).get(str(port)))) for group in each)
 
-    def delay(latency: list[int], field: str) -> float:
-        rows = (stats.get("latency", {}).get(str(group), {}).get("latency", {}) for group in latency)
-        return max((number(row.get(field)) for row in rows), default=0.0) * MICROSECOND
+    def missing(each: list[int]) -> int:
+        rows = (stats.get("latency", {}).get(str(group), {}).get("err_cntrs", {}) for group in each)
+        return sum(int(number(row.get("dropped"))) for row in rows)
 
     pairs = list(zip(ways, groups, strict=True))
     return Sample(
         at_ns,
-        tuple(count(way, latency, "tx_pkts", way.tx_port) for way, latency in pairs),
-        tuple(count(way, latency, "rx_pkts", way.rx_port) for way, latency in pairs),
-        tuple(delay(latency, "average") for _, latency in pairs),
-        tuple(delay(latency, "total_min") for _, latency in pairs),
+        tuple(count([BULK[way.number], *latency], "tx_pkts", way.tx_port) for way, latency in pairs),
+        tuple(count([BULK[way.number], *latency], "rx_pkts", way.rx_port) for way, latency in pairs),
+        tuple(count(latency, "tx_pkts", way.tx_port) for way, latency in pairs),
+        tuple(count(latency, "rx_pkts", way.rx_port) + missing(latency) for way, latency in pairs),
+        tuple(missing(latency) for _, latency in pairs),
     )
 
 
@@ -95,26 +92,25 @@ def last_loss_ns(samples: list[Sample]) -> float | None:
     """When the last lost frame was sent, exact to the interval between samples; None without loss.
 
     A frame on its way looks like a lost one, so the count missing at a sample is at least the loss
-    so far. While that count is less than the final loss, the last loss is still to come.
-    Frames in a queue show by their delay.
+    so far. While that count is less than the final loss, the last loss is still to come. Where many
+    frames wait in a queue that tells too little, but the latest gap in the numbers of latency
+    frames tells when a frame was lost, too. TRex's delays tell nothing of a moment: they are those
+    of seconds.
     """
     ends = []
     for way, (tx, rx) in enumerate(zip(samples[-1].tx, samples[-1].rx, strict=True)):
         if tx > rx:
-            gone = [each.tx[way] - each.rx[way] - _waiting(samples, n, way) for n, each in enumerate(samples)]
-            before = max((n for n, each in enumerate(gone) if each < tx - rx), default=-1)
-            ends.append(samples[min(before + 1, len(samples) - 1)].at_ns)
+            ends.append(samples[_reached([each.tx[way] - each.rx[way] for each in samples], tx - rx)].at_ns)
+            if samples[-1].missing and samples[-1].missing[way]:
+                gap = samples[_reached([each.missing[way] for each in samples], samples[-1].missing[way])]
+                ends.append(next((each.at_ns for each in samples if each.numbered[way] >= gap.passed[way]), gap.at_ns))
     return max(ends, default=None)
 
 
-def _waiting(samples: list[Sample], at: int, way: int) -> int:
-    """Frames in a queue at sample `at`: as many as leave it in the time that each has to wait
-    (Little's law)."""
-    now, then = samples[at], samples[max(0, at - QUEUE_LOOKS)]
-    if not now.delay_ns or now.at_ns <= then.at_ns or now.delay_ns[way] < BUSY_QUEUE * now.least_ns[way]:
-        return 0
-    leaving = (now.rx[way] - then.rx[way]) / (now.at_ns - then.at_ns)
-    return int(leaving * (now.delay_ns[way] - now.least_ns[way]))
+def _reached(counts: list[int], whole: int) -> int:
+    """The first sample from which on a count is never again less than the whole."""
+    before = max((n for n, each in enumerate(counts) if each < whole), default=-1)
+    return min(before + 1, len(counts) - 1)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ def statistics(world, traffic):
     rx_of = {port: port ^ 1 for port in range(len(world.ports))}
     counters = {port: {"opackets": 0, "ipackets": 0, "ierrors": world.ierrors, "oerrors": 0} for port in rx_of}
     for port, sending in traffic.items():
-        *each, waiting = sending.counts()
-        for stream, sent, arrived, dropped in zip(sending.streams, *each, strict=True):
+        waits = sending.waits()
+        for stream, sent, arrived, dropped in zip(sending.streams, *sending.counts(), strict=True):
             group = stream.stats.pg_id
             if not passes(world, port, stream):
                 arrived = 0
@@ -30,7 +30,7 @@ def statistics(world, traffic):
             counters[port]["opackets"] += sent
             counters[rx_of[port]]["ipackets"] += arrived
             if worlds.fixed(stream):
-                latency[group] = delays(world, arrived, sending.active(), waiting)
+                latency[group] = delays(world, arrived, sending.active(), waits)
                 # It tells a gap in the numbers by a later frame; and once it has none it
                 # tells nothing.
                 latency[group]["err_cntrs"] |= {"dropped": dropped + lost if arrived else 0, "dup": doubled}
@@ -46,7 +46,7 @@ def passes(world, port, stream):
     return stream.packet.buffer[:6].hex(":") == wanted and stream.packet.buffer[6:12].hex(":") == world.ports[port].mac
 
 
-def delays(world, frames, active, waiting):
+def delays(world, frames, active, waits):
     """Latency in the real client's form: whole microseconds, buckets named by their lower ends,
     extremes of a window."""
     weight = sum(part for _, part in world.latency_us)
@@ -58,7 +58,7 @@ def delays(world, frames, active, waiting):
             histogram[bucket(value)] = histogram.get(bucket(value), 0) + count
     values = [value for value, _ in world.latency_us]
     fine = {"hdrh": encoded(world, frames)} if world.hdrh else {}
-    queued = 1e6 * waiting / world.capacity_fps if world.capacity_fps else 0.0
+    queued = filtered([1e6 * each for each in waits])
     seen = frames > 0
     return {
         "latency": {
@@ -78,6 +78,14 @@ def delays(world, frames, active, waiting):
             "seq_too_low": 0,
         },
     }
+
+
+def filtered(halves):
+    """The server's average: half of it is the last half second's, half is the average before."""
+    average = halves[0] if halves else 0.0
+    for each in halves[1:]:
+        average = (average + each) / 2
+    return average
 
 
 def encoded(world, frames):

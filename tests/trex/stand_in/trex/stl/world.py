@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+HALF_SECOND = 0.5  # between two updates of the server's averages
+
 
 @dataclass
 class Port:
@@ -151,9 +153,21 @@ class Traffic:
             yield self.began
 
     def counts(self):
-        """Frames of each stream that were sent, that arrived and that were lost; and how many wait
-        in the box."""
-        until = self.now()
+        """Frames of each stream that were sent, that arrived, and that were lost before those that
+        arrived: TRex sees a gap in the numbers by the frame behind it."""
+        sent, box = self._box(self.elapsed())
+        return [[round(each) for each in frames] for frames in (sent, box.gone, box.missed)]
+
+    def waits(self):
+        """Seconds that frames waited in the box on average, in each half second so far."""
+        if not self.world.capacity_fps:
+            return []
+        halves = range(int(self.elapsed() / HALF_SECOND))
+        return [self._box((n + 0.5) * HALF_SECOND)[1].waiting() / self.world.capacity_fps for n in halves]
+
+    def _box(self, elapsed):
+        """The box so long after the start, and the frames of each stream that were sent by then."""
+        until = min(elapsed, self.now())
         edges = {0.0, self.world.catch_up_s, until, *(since for since, _ in self.steps)}
         edges |= {delay(each) for each in self.streams} | set(self.world.outage or [])
         edges = sorted(edge for edge in edges if edge <= until)
@@ -163,32 +177,46 @@ class Traffic:
             sent = [self.sent(each, end) for each in self.streams]
             came, before = [now - then for now, then in zip(sent, before, strict=True)], sent
             if self.world.outage and self.world.outage[0] <= begin < self.world.outage[1]:
-                box.lost = [lost + each for lost, each in zip(box.lost, came, strict=True)]
+                box.drop(came)
             else:
                 box.take(came, 0.0 if end == self.world.catch_up_s else end - begin)
-        box.take([0.0] * len(before), max(0.0, self.elapsed() - until))
-        return *([round(each) for each in frames] for frames in (before, box.gone, box.lost)), sum(box.waiting)
+        box.take([0.0] * len(before), max(0.0, elapsed - until))
+        return before, box
 
 
 class Box:
-    """Frames of each stream that wait in it, that have gone out and that it lost; they keep
-    their order."""
+    """Frames of each stream that have gone out of it. Those that wait keep their order: `queue` has
+    them as they came, each time with those that the box lost among them. `missed` are the lost ones
+    before those that have gone out."""
 
     def __init__(self, world, streams):
-        self.world, self.waiting, self.gone, self.lost = world, *([0.0] * streams for _ in range(3))
+        self.world, self.queue, self.gone, self.missed = world, [], [0.0] * streams, [0.0] * streams
+
+    def waiting(self):
+        return sum(sum(kept) for kept, _ in self.queue)
 
     def take(self, came, seconds):
         """Frames that come at a steady rate, or at once where no time passes."""
-        there, total = sum(self.waiting) + sum(came), sum(came)
-        if not there:
-            return
+        there, total = self.waiting() + sum(came), sum(came)
         out = there if self.world.capacity_fps is None else min(there, self.world.capacity_fps * seconds)
         lost = max(0.0, there - out - self.world.queue) / total if total else 0.0
-        self.lost = [before + lost * each for before, each in zip(self.lost, came, strict=True)]
-        kept = [waiting + (1 - lost) * each for waiting, each in zip(self.waiting, came, strict=True)]
-        share = out / sum(kept) if sum(kept) else 0.0
-        self.gone = [gone + share * each for gone, each in zip(self.gone, kept, strict=True)]
-        self.waiting = [each - share * each for each in kept]
+        self.queue.append(([(1 - lost) * each for each in came], [lost * each for each in came]))
+        while self.queue:
+            kept, missed = self.queue.pop(0)
+            if not self.queue and not sum(kept):  # a later frame would show the gap
+                self.queue.append((kept, missed))
+                break
+            share = min(1.0, out / sum(kept)) if sum(kept) else 1.0
+            out -= share * sum(kept)
+            self.gone = [before + share * each for before, each in zip(self.gone, kept, strict=True)]
+            self.missed = [before + share * each for before, each in zip(self.missed, missed, strict=True)]
+            if share < 1.0:
+                self.queue.insert(0, tuple([each - share * each for each in part] for part in (kept, missed)))
+                break
+
+    def drop(self, came):
+        """Frames that nothing takes."""
+        self.queue.append(([0.0] * len(came), came))
 
 
 def fixed(stream):
