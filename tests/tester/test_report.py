@@ -20,7 +20,7 @@ from sallyport.report.columns import sheet
 from sallyport.report.kinds import KINDS, note
 from tests.support.browsers import Watched
 from tests.support.paths import ROOT
-from tests.tester.report_rows import SETUP, every, of_latency, result, row, throughput
+from tests.tester.report_rows import SETUP, every, loss, of_latency, result, row, throughput
 
 COMMAND = "./sallyport rfc2544 --test all --seed 1 --html 'a b.html'"
 SCREEN = {"width": 1440, "height": 900}
@@ -264,6 +264,19 @@ def test_a_failure_says_why_wherever_it_is_shown(tmp_path: Path, capsys: pytest.
     report.table([bad])
     assert f": {why}\n" in capsys.readouterr().out
     assert outcome(result(reordered=1, lost=2, checks=[why])) == f"lost 2 of 10; 1 reordered; {why}"
+
+
+def test_a_reason_that_many_rows_have_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    why = "TRex may have lost frames by itself"
+    found = [each | {"checks": [why]} for each in loss()]
+    report.table(found)
+    (said,) = [line for line in capsys.readouterr().out.splitlines() if why in line]
+    first = [f"64 B at {load}.00 %" for load in (100, 90, 80)]
+    assert said == f"{', '.join(first)} and {len(found) - 3} more: {why}"
+    assert report.html(found, COMMAND).count(why) == 1
+    few = [found[0], found[-1]]
+    report.table(few)
+    assert f"64 B at 100.00 % and IMIX at {few[1]['load_pct']:.2f} %: {why}" in capsys.readouterr().out
 
 
 def test_latency_of_a_tester_that_has_one_kind_is_one_line() -> None:

@@ -12,7 +12,7 @@ from sallyport.report.kinds import by_test, kind, note, reasons, verdict, verdic
 from sallyport.report.plots import plots
 from sallyport.report.provenance import calibration, provenance
 from sallyport.report.published import comparison
-from sallyport.report.summary import failed, headline
+from sallyport.report.summary import failed, headline, reasons_of
 
 MOST_REASONS = 6  # at the top of the page; each section has all of its own
 
@@ -53,7 +53,7 @@ def _section(number: int, test: str, rows: list[dict], with_histograms: bool) ->
         "headline": headline(rows),
         "result": cells.result(verdict_of_all(rows)),
         "sheet": sheet(test, rows),
-        "reasons": [(_of(row), text) for row in rows for text in reasons(row)],
+        "reasons": reasons_of(rows),
         "note": note(rows),
         "plots": plots(test, rows, number, with_histograms),
     }

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 from sallyport.report import cells, settings
 from sallyport.report.cells import span
-from sallyport.report.kinds import KINDS, kind, verdict
+from sallyport.report.kinds import KINDS, kind, reasons, verdict
+
+MOST_NAMED = 4  # rows that have the same reason
 
 
 def heading(rows: list[dict]) -> str:
@@ -134,6 +136,22 @@ _HEADLINES: dict[str, Callable[[list[dict]], str]] = {
     "reset": _reset,
     "attack": _attack,
 }
+
+
+def reasons_of(rows: list[dict]) -> list[tuple[str, str]]:
+    """The rows that have a reason not to have passed, named, and the reason: each reason once."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for text in reasons(row):
+            found.setdefault(text, []).append(f"{cells.sized(row)} at {cells.percent(row['load_pct'])} %")
+    return [(_first(names), text) for text, names in found.items()]
+
+
+def _first(names: list[str]) -> str:
+    """A few names, or the first of many and how many more there are."""
+    return _list(
+        names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    )
 
 
 def failed(rows: list[dict]) -> list[str]:

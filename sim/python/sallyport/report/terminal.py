@@ -8,8 +8,8 @@ from rich.table import Table
 
 from sallyport.report import cells, settings
 from sallyport.report.cells import corrected, count, latency, micros, percent
-from sallyport.report.kinds import by_test, reasons, verdict
-from sallyport.report.summary import heading
+from sallyport.report.kinds import by_test, verdict
+from sallyport.report.summary import heading, reasons_of
 
 _WIDTH = 160  # minimum width of the output to a pipe
 
@@ -109,9 +109,8 @@ def table(rows: list[dict]) -> None:
         for row in mine:
             grid.add_row(*(settings.show(row, key) for key in differ), *(show(row) for _, show in columns))
         show_table(heading(mine), grid)
-        for row in mine:
-            for reason in reasons(row):
-                print(f"{cells.sized(row)} at {percent(row['load_pct'])} %: {reason}")
+        for names, reason in reasons_of(mine):
+            print(f"{names}: {reason}")
 
 
 def show_table(title: str, grid: Table) -> None:
