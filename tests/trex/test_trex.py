@@ -147,6 +147,14 @@ def test_what_a_burst_offers_is_what_was_sent(lab: Lab) -> None:
     result = lab.backend().run_trial(trial(100_000, burst=20_000))
     assert result.tx_frames == 40_000
     assert float(result.offered_fps) == pytest.approx(50_000, rel=0.05)
+    (said,) = result.checks
+    assert "% of the intended load" in said
+
+
+def test_a_burst_too_short_to_be_timed_is_not_taken_for_a_slow_one(lab: Lab) -> None:
+    """10 ms: as much may pass until TRex hears of the start."""
+    lab.world(sends=0.5)
+    assert lab.backend().run_trial(trial(100_000, burst=1000)).checks == []
 
 
 def test_what_waits_in_a_box_is_not_lost(lab: Lab) -> None:

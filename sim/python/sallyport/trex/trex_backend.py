@@ -31,7 +31,8 @@ OFFERED_ENOUGH = Fraction(999, 1000)
 LEARNING_FPS = Fraction(1000)
 BUSY_PERCENT = 90.0  # of TRex's cores, from which on it may lose frames itself
 CALIBRATED = 1.01  # times the rate that a cable carried, to which that is known
-# When traffic began and a load changed is known to so much; TRex ends trials itself, exactly.
+# When traffic began, a load changed or a burst ended is known to so much; TRex ends other trials
+# itself, exactly.
 CHANGE_SECONDS = Fraction(1, 10)
 
 
@@ -240,7 +241,10 @@ class TrexBackend:
             sent, counted = last.tx, seconds
         each = Fraction(sum(sent), len(ways))
         offered = each / counted
-        surely = each / max(counted - CHANGE_SECONDS, counted / 2) if change else offered
+        # What it offered at most, where the time is known to some part of a second alone.
+        surely = offered
+        if change or trial.burst is not None:
+            surely = each / max(counted - CHANGE_SECONDS, counted / 2 if change else seconds)
         result_checks = [
             f"{self.lab.where}, port {way.rx_port}, received {rx - tx} frames more than port {way.tx_port} sent: "
             "somebody else sends, or frames were doubled"
@@ -251,7 +255,7 @@ class TrexBackend:
             result_checks.append(
                 f"{delays.duplicated} latency frames came twice: others, which have no numbers, may hide lost ones"
             )
-        if trial.burst is None and surely < OFFERED_ENOUGH * trial.fps:
+        if surely < OFFERED_ENOUGH * trial.fps:
             result_checks.append(
                 f"{self.lab.where} sent {float(100 * offered / trial.fps):.2f} % of the intended load: give it more cores (-c), "
                 "or choose a lower --load"
