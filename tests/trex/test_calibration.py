@@ -21,10 +21,10 @@ from tests.trex.lab import MAC, Lab, setup, trial
 CABLE = [{"box_mac": MAC[1]}, {"box_mac": MAC[0]}]
 
 
-def calibrate(lab: Lab, **world: object):
+def calibrate(lab: Lab, sizes: str = "64", **world: object):
     lab.world(ports=CABLE, **world)
     lab.backend()  # writes the lab file
-    arguments = ["--lab", str(lab.file), "--frame-size", "64", "--measure-us", "1000000", "--load", "0.1"]
+    arguments = ["--lab", str(lab.file), "--frame-size", sizes, "--measure-us", "1000000", "--load", "0.1"]
     return CliRunner().invoke(calibrate_command, arguments)
 
 
@@ -105,6 +105,32 @@ def test_percentiles_are_exact_where_trex_keeps_hdr_histograms(lab: Lab) -> None
     assert coarse and (coarse.p50, coarse.p99) == (10_000, 30_000)
     assert result.fifo_ns and (result.fifo_ns.p50, result.fifo_ns.p99, result.fifo_ns.p99_99) == (3000, 25_000, 140_000)
     assert result.histogram == [(3000, 10_800), (25_000, 1080), (140_000, 120)]
+
+
+def test_a_cable_that_was_not_the_limit_accuses_nobody(lab: Lab) -> None:
+    """It carried all that the calibration sent, so what it carries above that is not known; and a
+    search with a loss tolerance must not take it for the limit."""
+    done = calibrate(lab)
+    assert "64 B: at least 148,810 frames a second" in done.output
+    lab.world(capacity_fps=200_000)
+    backend = lab.backend()
+    found = backend.run_trial(trial(300_000))
+    assert found.lost and found.sound and found.checks == []
+    row = rows.make("64", "throughput", setup(), found, 1)
+    page = report.html([row], "x")
+    assert "64 B at least 148,810 frames" in page and "the tester through a cable" not in page
+
+
+def test_a_mix_has_a_calibration_of_its_own(lab: Lab) -> None:
+    assert calibrate(lab, sizes="64,imix", capacity_fps=20_000).exit_code == 0
+    lab.world()
+    mix = {64: 7, 594: 4, 1518: 1}
+    result = lab.backend().run_trial(trial(1000, mix))
+    assert result.tester["cable"]["fps"] == pytest.approx(20_000, rel=0.01)
+    page = report.html([rows.make("imix", "throughput", setup(mix), result, 1)], "x")
+    assert f"IMIX {result.tester['cable']['fps']:,.0f} frames" in page
+    done = calibrate(lab, sizes="64,tiny")
+    assert done.exit_code == 2 and "--frame-size 'tiny'" in done.output
 
 
 def test_a_calibration_goes_by_size(lab: Lab) -> None:

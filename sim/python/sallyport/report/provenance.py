@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+from sallyport.report import cells
 from sallyport.report.settings import origin
 from sallyport.simulator import ROOT
 
@@ -51,9 +52,10 @@ def _testers(rows: list[dict]) -> list[tuple[str, str]]:
 
 def calibration(rows: list[dict]) -> str:
     """What a cable showed of the tester that measured rows; nothing to say of simulated ones."""
-    sizes = {row["frame_size"]: row["tester"]["cable"] for row in rows if row.get("tester")}
+    sizes = {cells.sized(row): row["tester"]["cable"] for row in rows if row.get("tester")}
     cables = [
-        f"{size} B {cable['fps']:,.0f} frames a second, {cable['latency_ns']['avg'] / 1000:.1f} µs"
+        f"{size} {'at least ' if cable.get('bounded') else ''}{cable['fps']:,.0f} frames a second, "
+        f"{cable['latency_ns']['avg'] / 1000:.1f} µs"
         for size, cable in sizes.items()
         if cable
     ]

@@ -66,7 +66,7 @@ class TrexBackend:
         self._cable = cable
         self._configured = False
         self._about: dict = {}
-        self._calibration: dict = {}  # see [calibration.load]
+        self._calibration: dict[str, dict] = {}  # see [calibration.load]
         self._client: Client | None = None
         self._next_hops: list[str] = []
         self._start_ms: list[float | None] | None = None  # see [start.check]
@@ -303,7 +303,7 @@ class TrexBackend:
 
     def _cable_of(self, setup: Setup) -> dict | None:
         """What the cable carried of such frames."""
-        return self._calibration.get(next(iter(setup.mix))) if len(setup.mix) == 1 else None
+        return self._calibration.get(calibration.name(setup.mix))
 
     def _limited(self, trial: Trial, lost: int, run: Run) -> list[str]:
         """Whether TRex itself may be what lost frames."""
@@ -316,7 +316,7 @@ class TrexBackend:
         ]
         if full := int(measure.number(run.stats.get("global", {}).get("queue_full"))):
             found.append(f"it found its own queue full {full} times")
-        if cable and max(trial.fps, trial.then_fps or 0) > cable["fps"] * CALIBRATED:
+        if cable and not cable["bounded"] and max(trial.fps, trial.then_fps or 0) > cable["fps"] * CALIBRATED:
             found.append(f"a cable carried {cable['fps']:,.0f} frames a second")
         return [f"{self.lab.where} may have lost frames by itself: {', '.join(found)}"] if found else []
 
