@@ -87,6 +87,15 @@ def test_latency_is_of_the_latency_streams_alone(lab: Lab) -> None:
     assert result.jitter_ns == 2000.0
 
 
+def test_the_average_is_that_of_all_the_trial(lab: Lab) -> None:
+    """A queue fills for 6 s, up to 3 s of delay, and drains. TRex's own average forgets: in the end
+    it is that of the last second."""
+    lab.world(capacity_fps=1000, queue=4000)
+    result = lab.backend(drain_ms=500).run_trial(trial(1500))
+    assert result.lost == 0 and result.fifo_ns
+    assert result.fifo_ns.avg == pytest.approx(1.5e9, rel=0.15)
+
+
 def test_what_latency_streams_tell_of_order(lab: Lab) -> None:
     lab.world(out_of_order=2, double={"16": 1, "80": 1}, bad_hdr=3)
     result = lab.backend().run_trial(trial(100_000))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
@@ -124,9 +125,9 @@ class Delays:
     duplicated: int
 
 
-def delays(stats: dict, groups: list[int], highest_us: dict[int, float]) -> Delays:
+def delays(stats: dict, groups: list[int], highest_us: dict[int, float], averages_us: dict[int, list[float]]) -> Delays:
     """`highest_us`: the highest `total_max` of each group in any sample, since TRex forgets it
-    between two."""
+    between two. `averages_us`: its `average` in the samples, since that forgets the trial."""
     rows: list[dict[str, Any]] = []
     buckets: dict[int, int] = {}
     reordered = duplicated = 0
@@ -151,7 +152,7 @@ def delays(stats: dict, groups: list[int], highest_us: dict[int, float]) -> Dela
     )
     latency = Latency(
         min=lowest * MICROSECOND,
-        avg=sum(number(row.get("average")) * row["count"] for row in rows) / frames * MICROSECOND,
+        avg=sum(_average(row, averages_us) * row["count"] for row in rows) / frames * MICROSECOND,
         p50=p50,
         p90=p90,
         p99=p99,
@@ -160,6 +161,10 @@ def delays(stats: dict, groups: list[int], highest_us: dict[int, float]) -> Dela
     )
     jitter = max(number(row.get("jitter")) for row in rows) * MICROSECOND
     return Delays(latency, jitter, [(end * MICROSECOND, count) for end, count in ends], reordered, duplicated)
+
+
+def _average(row: dict[str, Any], averages_us: dict[int, list[float]]) -> float:
+    return mean(averages_us.get(row["group"]) or [number(row.get("average"))])
 
 
 def _fine(encoded: list[str | None]) -> list[tuple[int, int]]:

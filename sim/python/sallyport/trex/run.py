@@ -38,6 +38,9 @@ class Run:
         self.at_change: Sample | None = None  # the counters when the load changed
         self.stats: dict = {}
         self.highest_us: dict[int, float] = {}
+        # TRex's averages of each group whenever frames had arrived: each is one of the latest half
+        # seconds alone, and their mean is that of the trial
+        self.averages_us: dict[int, list[float]] = {}
         self.busiest: dict[str, float] = {}  # percent of TRex's sending and receiving cores
         self._start_s = lab.start_ms / 1000
 
@@ -123,11 +126,14 @@ class Run:
     def _look(self, began: float) -> Sample:
         self.stats = self._client.call("get_stats", ports=self._lab.ports)
         each = measure.sample(self.stats, self._ways, self._groups, (time.monotonic() - began) * 1e9)
+        arrived = not self.samples or each.rx != self.samples[-1].rx
         self.samples.append(each)
         for group in (group for groups in self._groups for group in groups):
             latency = self.stats.get("latency", {}).get(str(group), {}).get("latency", {})
             highest = max(measure.number(latency.get("total_max")), measure.number(latency.get("last_max")))
             self.highest_us[group] = max(self.highest_us.get(group, 0.0), highest)
+            if arrived and (average := measure.number(latency.get("average"))):
+                self.averages_us.setdefault(group, []).append(average)
         for name in ("cpu_util", "rx_cpu_util"):
             percent = measure.number(self.stats.get("global", {}).get(name))
             self.busiest[name] = max(self.busiest.get(name, 0.0), percent)

@@ -230,7 +230,7 @@ class TrexBackend:
         last = run.samples[-1]
         latency = [load.latency_groups for load in loads]
         groups = [group for mine in latency for group in mine]
-        delays = measure.delays(run.stats, groups, run.highest_us)
+        delays = measure.delays(run.stats, groups, run.highest_us, run.averages_us)
         missing = measure.lost(run.stats, ways, latency)
         change = run.at_change
         if change:

@@ -159,11 +159,12 @@ class Traffic:
         return [[round(each) for each in frames] for frames in (sent, box.gone, box.missed)]
 
     def waits(self):
-        """Seconds that frames waited in the box on average, in each half second so far."""
+        """Seconds that frames waited in the box on average, in each half second so far with any."""
         if not self.world.capacity_fps:
             return []
-        halves = range(int(self.elapsed() / HALF_SECOND))
-        return [self._box((n + 0.5) * HALF_SECOND)[1].waiting() / self.world.capacity_fps for n in halves]
+        middles = [(n + 0.5) * HALF_SECOND for n in range(int(self.elapsed() / HALF_SECOND))]
+        waiting = [(at, self._box(at)[1].waiting()) for at in middles]
+        return [frames / self.world.capacity_fps for at, frames in waiting if frames or at < self.now()]
 
     def _box(self, elapsed):
         """The box so long after the start, and the frames of each stream that were sent by then."""
