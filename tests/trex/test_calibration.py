@@ -95,6 +95,31 @@ def test_a_loss_that_may_be_the_testers_own_says_so(lab: Lab, world: dict, said:
     assert lab.backend().run_trial(trial()).passed
 
 
+@pytest.mark.parametrize(
+    ("world", "said"),
+    [
+        ({"unsent": 20}, "its ports sent 40 frames fewer than its streams"),
+        ({"uncounted": 20, "strangers": 5}, "50 frames more reached its ports than it counted"),
+    ],
+)
+def test_a_loss_inside_the_tester_is_seen_by_its_ports(lab: Lab, world: dict, said: str) -> None:
+    """Two directions lose 20 frames each before the boxes, or behind them."""
+    lab.world(**world)
+    result = lab.backend().run_trial(trial())
+    assert result.lost == 40
+    (check,) = result.checks
+    assert said in check
+    (check,) = lab.backend().run_trial(trial(burst=20_000)).checks
+    assert said in check
+
+
+def test_frames_of_others_at_a_port_accuse_nobody(lab: Lab) -> None:
+    """LLDP and the like are not as many as those that the boxes lost."""
+    lab.world(lose={"1": 40}, strangers=5)
+    result = lab.backend().run_trial(trial())
+    assert (result.lost, result.checks) == (40, [])
+
+
 def test_percentiles_are_exact_where_trex_keeps_hdr_histograms(lab: Lab) -> None:
     """3 and 25 µs instead of 10 and 30, the ends of TRex's own buckets."""
     world = {"latency_us": [[3, 900], [25, 90], [140, 10]]}

@@ -17,7 +17,7 @@ import click
 from sallyport import suites
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import CheckFailed, InputError
-from sallyport.trex import boxes, calibration, checks, measure, start, streams
+from sallyport.trex import blame, boxes, calibration, checks, measure, start, streams
 from sallyport.trex import lab as lab_file
 from sallyport.trex.process import Client, Lost, Refused, lost
 from sallyport.trex.run import Run
@@ -29,8 +29,6 @@ WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_0
 # Part of the intended load. If the tester offers less, the tester and not the box was the limit.
 OFFERED_ENOUGH = Fraction(999, 1000)
 LEARNING_FPS = Fraction(1000)
-BUSY_PERCENT = 90.0  # of TRex's cores, from which on it may lose frames itself
-CALIBRATED = 1.01  # times the rate that a cable carried, to which that is known
 # When traffic began, a load changed or a burst ended is known to so much; TRex ends other trials
 # itself, exactly.
 CHANGE_SECONDS = Fraction(1, 10)
@@ -271,7 +269,7 @@ class TrexBackend:
             for way in ways
             if (errors := int(measure.number(run.stats.get(str(way.rx_port), {}).get("ierrors"))))
         ]
-        result_checks += self._limited(trial, sum(missing), run)
+        result_checks += blame.tester(self.lab, trial, sum(missing), run, ways, self._cable_of(trial.setup))
         outage = None
         if trial.reset:
             # RFC 6201 4's loss method: counters are read too seldom to tell when the first packet
@@ -304,21 +302,6 @@ class TrexBackend:
     def _cable_of(self, setup: Setup) -> dict | None:
         """What the cable carried of such frames."""
         return self._calibration.get(calibration.name(setup.mix))
-
-    def _limited(self, trial: Trial, lost: int, run: Run) -> list[str]:
-        """Whether TRex itself may be what lost frames."""
-        if not lost or trial.burst is not None:
-            return []
-        found, cable = [], self._cable_of(trial.setup)
-        busy = {"sending": run.busiest.get("cpu_util", 0.0), "receiving": run.busiest.get("rx_cpu_util", 0.0)}
-        found += [
-            f"its {name} cores were {percent:.0f} % busy" for name, percent in busy.items() if percent >= BUSY_PERCENT
-        ]
-        if full := int(measure.number(run.stats.get("global", {}).get("queue_full"))):
-            found.append(f"it found its own queue full {full} times")
-        if cable and not cable["bounded"] and max(trial.fps, trial.then_fps or 0) > cable["fps"] * CALIBRATED:
-            found.append(f"a cable carried {cable['fps']:,.0f} frames a second")
-        return [f"{self.lab.where} may have lost frames by itself: {', '.join(found)}"] if found else []
 
     def _tester(self, trial: Trial, run: Run) -> dict:
         """What rows say of who measured them."""

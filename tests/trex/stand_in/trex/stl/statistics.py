@@ -10,7 +10,8 @@ from . import world as worlds
 def statistics(world, traffic):
     flows, latency = {}, {}
     rx_of = {port: port ^ 1 for port in range(len(world.ports))}
-    counters = {port: {"opackets": 0, "ipackets": 0, "ierrors": world.ierrors, "oerrors": 0} for port in rx_of}
+    none = {"opackets": 0, "ipackets": world.strangers, "ierrors": world.ierrors, "oerrors": 0}
+    counters = {port: dict(none) for port in rx_of}
     for port, sending in traffic.items():
         waits = sending.waits()
         for stream, sent, arrived, dropped in zip(sending.streams, *sending.counts(), strict=True):
@@ -23,12 +24,13 @@ def statistics(world, traffic):
                 arrived += world.extra
             lost = min(arrived, world.lose.get(str(group), 0)) if first_of_group else 0
             doubled = world.double.get(str(group), 0) if first_of_group else 0
-            arrived += doubled - lost
+            unsent, uncounted = (world.unsent, world.uncounted) if group in (1, 2) and first_of_group else (0, 0)
+            arrived += doubled - lost - unsent - uncounted
             for field, at, count in (("tx_pkts", port, sent), ("rx_pkts", rx_of[port], arrived)):
                 row[field][at] = row[field].get(at, 0) + count
                 row[field]["total"] += count
-            counters[port]["opackets"] += sent
-            counters[rx_of[port]]["ipackets"] += arrived
+            counters[port]["opackets"] += sent - unsent
+            counters[rx_of[port]]["ipackets"] += arrived + uncounted
             if worlds.fixed(stream):
                 latency[group] = delays(world, arrived, sending.active(), waits)
                 # It tells a gap in the numbers by a later frame; and once it has none it

@@ -60,6 +60,9 @@ class World:
     cpu_util: float = 20.0  # percent
     rx_cpu_util: float = 10.0
     queue_full: int = 0  # packets that TRex could not send at once
+    unsent: int = 0  # frames of a port's bulk that its streams count and its driver loses
+    uncounted: int = 0  # those that reach the far port and that the receiving core does not see
+    strangers: int = 0  # frames of others at each port, such as LLDP, which belong to no group
     extra: int = 0  # frames of somebody else, received as the bulk's
     sends: float = 1.0  # of what it should
     never_ends: bool = False
