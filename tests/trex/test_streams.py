@@ -110,6 +110,18 @@ def test_each_suite_has_a_latency_stream_on_a_flow_of_its_own(lab: Lab) -> None:
         assert len({stream["pg_id"] for stream in latency}) == 2
 
 
+@pytest.mark.parametrize(("latency_fps", "apart_us"), [(4000, 250), (1000, 1000), (50, 1000)])
+def test_latency_frames_of_many_suites_leave_one_after_the_other(lab: Lab, latency_fps: int, apart_us: int) -> None:
+    """At once they would fill a short queue by themselves. Where they are few they are not spread
+    so far that a short trial has none of a suite."""
+    suites = "aes256gcm16,aes128gcm16,sm4-sm3,aes256ctr-sha256"
+    result = lab.backend(latency_fps=latency_fps).run_trial(trial(of={"suite": suites, "sas": 4}))
+    assert result.passed, result.checks
+    for bulk, *latency in lab.streams().values():
+        assert {4e6 / stream["mode"]["pps"] for stream in latency} == {16e6 / latency_fps}
+        assert [stream["isg"] for stream in (bulk, *latency)] == [100_000, *(100_000 + n * apart_us for n in range(4))]
+
+
 def test_a_load_can_be_changed_to_a_smaller_one(lab: Lab) -> None:
     way = streams.Way(0, 0, 1, *MAC)
     made = streams.make(lab.backend().lab, setup({64: 1}), way, Fraction(10_000), Fraction(1000))

@@ -23,6 +23,8 @@ MOST_LATENCY_STREAMS = 128  # of a server, both directions together
 # Groups that TRex counts by ("pg_id"): the bulk of each direction, and from here on 64 for latency.
 BULK = (1, 2)
 LATENCY = (16, 80)
+# Seconds between latency frames of two suites; the shortest trial has room for 64 of them.
+FURTHEST_APART = Fraction(1, 1000)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> L
     [Load.multiplier].
 
     They begin `start_ms` after the start: until then TRex's scheduler is late, and sends the frames
-    due in a burst.
+    due in a burst. Latency streams have one period, so each begins a little after the one before,
+    or their frames would always leave together.
     """
     weight = sum(setup.mix.values())
     often = max(setup.mix, key=lambda size: (setup.mix[size], -size))
@@ -69,7 +72,11 @@ def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> L
     ]
     groups = [LATENCY[way.number] + number for number in range(len(setup.suites))]
     rate = _continuous(latency / len(groups))
-    streams += [_latency_stream(lab, setup, way, often, rate, number, group) for number, group in enumerate(groups)]
+    apart = min(1 / latency, FURTHEST_APART)
+    streams += [
+        _latency_stream(lab, setup, way, often, rate, number, group, number * apart)
+        for number, group in enumerate(groups)
+    ]
     return Load(streams, groups, latency, fps)
 
 
@@ -113,12 +120,17 @@ def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict) -> dict:
     return _of(lab, frame, program, mode, _object("STLFlowStats", pg_id=BULK[way.number]))
 
 
-def _latency_stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict, number: int, group: int) -> dict:
+def _latency_stream(
+    lab: Lab, setup: Setup, way: Way, size: int, mode: dict, number: int, group: int, late: Fraction
+) -> dict:
     frame = frames.frame(way.number, number, setup.ip, size, way.src_mac, way.dst_mac, vlan=way.vlan)
-    return _of(lab, frame, None, mode, _object("STLFlowLatencyStats", pg_id=group))
+    return _of(lab, frame, None, mode, _object("STLFlowLatencyStats", pg_id=group), late)
 
 
-def _of(lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: dict) -> dict:
+def _of(
+    lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: dict, late: Fraction = Fraction(0)
+) -> dict:
+    """A stream that begins `late` seconds after the trial's first frame."""
     packet = _object("STLPktBuilder", pkt_buffer={"bytes": base64.b64encode(frame).decode()}, vm=program)
     # Of a frame given as bytes TRex takes neither address unless it is told to: bit 0 and mode 1
     # are "as in the packet".
@@ -126,7 +138,7 @@ def _of(lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: d
         "STLStream",
         packet=packet,
         mode=mode,
-        isg=1000.0 * lab.start_ms,
+        isg=1000.0 * lab.start_ms + float(1_000_000 * late),
         flow_stats=stats,
         mac_src_override_by_pkt=True,
         mac_dst_override_mode=1,
