@@ -47,7 +47,8 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         elif chance < 0.74:
             packet, whole = _to_the_box(dice), False
         elif chance < 0.96:
-            packet, whole = error_packets.some(dice, "black", of_hosts if dice.random() < 0.08 else clear), False
+            aims = of_hosts if dice.random() < 0.08 else clear
+            packet, whole = error_packets.for_red(dice, aims, configuration.paths.red_mtu), False
         else:
             frames.append(ethernet.other(dice, "black", configuration.bump))
             continue

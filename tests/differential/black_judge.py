@@ -12,19 +12,22 @@ from . import frame_judge
 from .addresses import Port
 from .configuration import Configuration
 from .decryption import Inbound
-from .ethernet import Frame
-from .forwarding import for_cpu, forwarded, framed
+from .ethernet import IPV6, Frame
+from .forwarding import for_cpu, forwarded, header
 from .outcome import Clear, Outcome, behind, ends
 from .policy import decide
-from .reading import ICMP_OF, Reading
+from .reading import ICMP_OF, Reading, read
 from .reassembly import Reassembly
 from .red_judge import followed
+from .red_mtu import at_red
 from .sa import NATT_PORT
-from .transport import crossed, has_room
+from .transport import has_room
 from .transport_decryption import HostInbound, seen
 from .upper import Upper
 
 SHORTEST_ESP = 36  # docs/explanation/decrypt-path.md
+TOO_LONG = "clear_mtu"
+CLEAR = ("outer.tx_bypass", "crypto.red_tx_packets")  # of a packet that gets to the inner chip
 IKE_PORT = 500
 IKE_HEADER = 28  # bytes (RFC 7296 3.1)
 NOTIFY = 41  # payload type (RFC 7296 3.2)
@@ -55,7 +58,7 @@ class BlackJudge:
         bump = self.configuration.bump
         counter, packet = followed(frame, self.port, upper)
         if counter == frame_judge.CROSSES:
-            return crosses(frame.data)
+            return self._crosses(frame)
         if counter:
             return ends(f"outer.{counter}")
         ours = str(packet.dst) == self.configuration.paths.local.get(packet.version)
@@ -106,14 +109,15 @@ class BlackJudge:
             return ends("outer.drop_unknown_spi" if packet.protocol == 50 else "outer.drop_policy")
         if policy.action == "punt":
             return ends("outer.punt_policy")
-        before = ("outer.tx_bypass", "crypto.red_tx_packets")
+        before = CLEAR
         _, start = frame_judge.ether_type(frame)
         if self.configuration.bump:
             # The inner chip asks the same policies, and may read less.
             again = decide(self.policies, seen(packet, upper.at if upper else start + packet.header))
             if again is None or again.action != "allow":
                 return ends("inner.drop_in_clear_denied", before)
-            return crosses(crossed(frame, packet))
+            head, data = frame.data[:start], frame.data[start : start + packet.total]
+            return self._leaves(head, data, packet, head + data)
         if packet.ttl == 0:
             return ends("outer.drop_ttl_expired")
         if self.red.owns(packet.src):
@@ -125,15 +129,22 @@ class BlackJudge:
             return Outcome((*before, "inner.punt_clear"), delivered=("clear", for_cpu(data)))
         if packet.ttl == 1:
             return ends("inner.drop_inner_ttl_expired", before)
-        data = forwarded(data)
         mac = self.configuration.paths.station(packet.dst, policy.selector.dst)
-        return Outcome((*before, "inner.tx_frames"), sent=(Clear(framed("red", mac, data)),))
+        return self._leaves(header("red", mac, data), forwarded(data), packet, for_cpu(data))
 
+    def _crosses(self, frame: Frame) -> Outcome:
+        """A bridge passes neighbour discovery on by no policy, and ARP, which has no MTU."""
+        kind, start = frame_judge.ether_type(frame)
+        if kind != IPV6:
+            return Outcome((*CLEAR, "inner.tx_frames"), sent=(Clear(frame.data),))
+        packet = read(frame.data[start:])
+        return self._leaves(frame.data[:start], frame.data[start:], packet, frame.data)
 
-def crosses(data: bytes) -> Outcome:
-    """A bridge passes it on."""
-    counters = ("outer.tx_bypass", "crypto.red_tx_packets", "inner.tx_frames")
-    return Outcome(counters, sent=(Clear(data),))
+    def _leaves(self, head: bytes, data: bytes, packet: Reading, for_cpu: bytes) -> Outcome:
+        leaving = at_red(head, data, packet, self.configuration.paths.red_mtu)
+        if leaving is None:
+            return Outcome((*CLEAR, f"inner.punt_{TOO_LONG}"), delivered=(TOO_LONG, for_cpu))
+        return Outcome((*CLEAR, *(f"inner.{counter}" for counter in leaving[0])), sent=leaving[1])
 
 
 def _udp_content(packet: Reading) -> str:

@@ -40,7 +40,7 @@ def make(dice: random.Random, suite_names: list[str]) -> Configuration:
     """Suites are taken from those that the chip has been built with."""
     local = {version: LOCAL[version] for version in dice.choice([(4, 6), (4, 6), (4,), (6,), ()])}
     sas = [*_sas(dice, suite_names, outbound=True), *_sas(dice, suite_names, outbound=False)]
-    paths = Bridge((), dice.choice([0, 9000, 1500, 1400, 1300]), local)
+    paths = Bridge((), dice.choice([0, 9000, 1500, 1400, 1300]), dice.choice([0, 9000, 1500, 576]), local)
     return Configuration(sas, [*_out_policies(dice, sas), *_in_policies(dice, sas)], paths, bump=True)
 
 

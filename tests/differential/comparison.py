@@ -41,7 +41,7 @@ def _compared(name: str) -> bool:
     """Counters of frames and packets that came in from outside, were put together or cut, sent,
     punted, dropped, lost or odd."""
     counter = name.split(".")[1]
-    if counter.startswith(("reasm_", "frag_")) or counter in (
+    if counter.startswith(("reasm_", "frag_", "red_frag_")) or counter in (
         "rx_frames",
         "tx_frames",
         "tx_protect",
@@ -56,7 +56,7 @@ def _compared(name: str) -> bool:
 
 
 # Reasons of packets from black that the inner chip gives the CPU.
-DELIVERED = ("tunnel", "clear")
+DELIVERED = ("tunnel", "clear", "tunnel_mtu", "clear_mtu")
 
 
 def _read(punt: tuple[str, bytes]) -> tuple[str, bytes]:

@@ -80,7 +80,7 @@ def make(dice: random.Random, suite_names: list[str]) -> Configuration:
     suite_of = lambda: dice.choice(suite_names)  # noqa: E731
     sas = [*_outbound(dice, suite_of), *_inbound(dice, suite_of)]
     route_mtu = {prefix: dice.choice([0, 0, 1400, 1280]) for prefix in MTU_PREFIXES}
-    paths = Paths(gateways(route_mtu), dice.choice([0, 9000, 1500, 1400]))
+    paths = Paths(gateways(route_mtu), dice.choice([0, 9000, 1500, 1400]), dice.choice([0, 9000, 1500, 1280]))
     return Configuration(sas, [*_out_policies(dice, sas), *_in_policies(dice, sas)], paths)
 
 

@@ -15,7 +15,7 @@ from .addresses import Port, martian, of_one_link
 from .configuration import Configuration
 from .esp import Peer, fits, right_padding
 from .ethernet import Frame
-from .forwarding import ecn_behind_tunnel, for_cpu, forwarded, framed, unexpected, with_ecn
+from .forwarding import ecn_behind_tunnel, for_cpu, forwarded, header, unexpected, with_ecn
 from .icmp_errors import returning
 from .mtu import LONGEST_PACKET, inner_mtu
 from .numbers import HighHalf, Window
@@ -23,6 +23,7 @@ from .outcome import Clear, Outcome, ends
 from .policy import decide
 from .reading import Reading, read
 from .reassembly import Piece
+from .red_mtu import at_red
 from .sa import Sa
 from .upper import Upper
 
@@ -35,9 +36,11 @@ STATES = {
 }
 
 TUNNEL = "tunnel"
+TOO_LONG = "tunnel_mtu"
 
-# The counter of a drop, or the inner chip's counters and the frame, or what the CPU gets.
-Result = str | tuple[list[str], Clear | bytes]
+# The counter of a drop, or the inner chip's counters and what leaves, or what the CPU gets, with
+# the reason.
+Result = str | tuple[list[str], tuple[Clear, ...] | tuple[str, bytes]]
 
 
 def over_tcp_flags(data: bytes) -> bool:
@@ -87,9 +90,10 @@ class Inbound:
             return ends(f"inner.{result}", before)
         counters, found = result
         all_counters = (*before, *(f"inner.{name}" for name in counters))
-        if isinstance(found, bytes):
-            return Outcome(all_counters, delivered=(TUNNEL, found))
-        return Outcome(all_counters, sent=(found,), fast=self.sa.suite.fast)
+        match found:
+            case (str(reason), bytes(frame)):
+                return Outcome(all_counters, delivered=(reason, frame))
+        return Outcome(all_counters, sent=found, fast=self.sa.suite.fast)
 
     def _inspect(self, data: bytes, next_header: int, number: int, outer: Reading, head: bytes) -> Result:
         part = self._part(data, next_header)
@@ -138,13 +142,15 @@ class Inbound:
             return "drop_ecn"
         odd = ["ecn_unexpected"] if unexpected(packet.tos, outer.tos) else []
         if self.red.owns(packet.dst) or of_one_link(packet):
-            return [f"punt_{TUNNEL}", *odd], for_cpu(with_ecn(data[: packet.total], ecn))
+            return [f"punt_{TUNNEL}", *odd], (TUNNEL, for_cpu(with_ecn(data[: packet.total], ecn)))
         if packet.ttl <= 1:
             return "drop_inner_ttl_expired"
-        counters = ["tx_frames", *odd]
         mac = self.paths.station(packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
-        fitting = clamped(data[: packet.total], self.segment_mtu)
-        return counters, Clear(framed("red", mac, forwarded(with_ecn(fitting, ecn))))
+        fitting = with_ecn(clamped(data[: packet.total], self.segment_mtu), ecn)
+        leaving = at_red(header("red", mac, fitting), forwarded(fitting), own, self.paths.red_mtu)
+        if leaving is None:
+            return [f"punt_{TOO_LONG}", *odd], (TOO_LONG, for_cpu(fitting))
+        return [*leaving[0], *odd], leaving[1]
 
     def allows(self, packet: Reading) -> bool:
         """Whether the first policy that it meets is one of the SA's (RFC 4301 4.4.1: the SPD is

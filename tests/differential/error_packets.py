@@ -14,11 +14,19 @@ from .policy import Selector
 from .reading import ICMP_OF, PORTS
 
 SHARE = 0.12
+LONG = 0.03
 
 
 def some(dice: random.Random, source: str, selectors: list[Selector]) -> bytes:
     """A packet from the side `source`, sometimes an error about what some of the selectors take."""
     return (make if dice.random() < SHARE else ip_packets.make)(dice, source, selectors)
+
+
+def for_red(dice: random.Random, selectors: list[Selector], mtu: int) -> bytes:
+    """The same from black, sometimes a packet around the MTU of red."""
+    if dice.random() < LONG:
+        return ip_packets.make(dice, "black", selectors, ip_packets.around_mtu(dice, mtu))
+    return some(dice, "black", selectors)
 
 
 def make(dice: random.Random, source: str, selectors: list[Selector]) -> bytes:

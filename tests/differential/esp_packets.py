@@ -23,6 +23,7 @@ class Sender:
         self.peer = Peer(sa)
         self.numbering = Numbering(sa, dice)
         self.selectors = configuration.carried(sa)
+        self.red_mtu = configuration.paths.red_mtu
         self.last = b""
 
     def packet(self, now: int) -> bytes:
@@ -42,7 +43,7 @@ class Sender:
     def _text(self) -> tuple[bytes, int, int]:
         """Payload with padding, pad length and next header."""
         dice = self.dice
-        inner = error_packets.some(dice, "black", self.selectors)
+        inner = error_packets.for_red(dice, self.selectors, self.red_mtu)
         if dice.random() < 0.15:
             inner = damage.packet(dice, inner)
         next_header = 41 if inner[:1] and inner[0] >> 4 == 6 else 4

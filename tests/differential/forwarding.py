@@ -51,11 +51,15 @@ def with_ecn(packet: bytes, ecn: int) -> bytes:
     return bytes(fresh)
 
 
-def framed(port: str, mac: str, packet: bytes) -> bytes:
-    """The frame that takes an IP packet from a port to its next hop, padded to the shortest
-    there is."""
+def header(port: str, mac: str, packet: bytes) -> bytes:
+    """The Ethernet header that takes an IP packet from a port to its next hop."""
     ether_type = IPV6 if packet[0] >> 4 == 6 else IPV4
-    return (bytes(Ether(dst=mac, src=MAC_OF_PORT[port], type=ether_type)) + packet).ljust(MINIMUM, b"\0")
+    return bytes(Ether(dst=mac, src=MAC_OF_PORT[port], type=ether_type))
+
+
+def framed(port: str, mac: str, packet: bytes) -> bytes:
+    """The frame with that header, padded to the shortest there is."""
+    return (header(port, mac, packet) + packet).ljust(MINIMUM, b"\0")
 
 
 def for_cpu(packet: bytes) -> bytes:

@@ -69,6 +69,11 @@ def long_size(dice: random.Random) -> int:
     return dice.choice([dice.randrange(1300, 1500), dice.randrange(9520, 9550)])
 
 
+def around_mtu(dice: random.Random, mtu: int) -> int:
+    """With headers in front about as long as an MTU, or twice that; 0 is any."""
+    return min(dice.choice([1, 2]) * (mtu or 1500), 9300) - dice.randrange(60)
+
+
 def make(dice: random.Random, source: str, selectors: list[Selector], size: int | None = None) -> bytes:
     """A packet from a host on the side `source`, mostly one that some of the selectors may take."""
     chosen = dice.choice(selectors) if selectors and dice.random() < 0.85 else None

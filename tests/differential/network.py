@@ -18,7 +18,7 @@ HOSTS = {
     for kind, own in enumerate(RED_LOCAL)
     for n in (1, 2, 3)
 }
-NEAR_RED = tuple(ip_interface(own).ip + n for own in RED_LOCAL for n in range(1, 6))
+NEAR_RED = tuple(ip_interface(own).ip + n for own in RED_LOCAL for n in range(6))  # the box itself, too
 OTHER_LOCAL = "192.0.2.9"  # a second address of black, which is not the one IKE is taken at
 SPACE: dict[tuple[str, int], Network] = {
     ("red", 4): ip_network("10.1.0.0/16"),
@@ -53,11 +53,12 @@ class Gateway:
 
 @dataclass(frozen=True)
 class Paths:
-    """The routes of a box; `mtu` is black's, and `local` are the addresses there at which it is
-    spoken to, by IP version."""
+    """The routes of a box, and the MTUs of its ports, 0 for any; `local` are the addresses at black
+    at which it is spoken to, by IP version."""
 
     gateways: tuple[Gateway, ...]
-    mtu: int
+    mtu: int  # of black
+    red_mtu: int
     local: dict[int, str] = field(default_factory=lambda: LOCAL)
 
     def to(self, device: str, prefix: Network) -> tuple[str, int]:
@@ -84,6 +85,10 @@ class Paths:
     def to_host(self, device: str, address: str) -> tuple[str, int]:
         return self.to(device, ip_network(address))
 
+    def mtus(self) -> list[str]:
+        """The lines that set them."""
+        return [f"link set dev {dev} mtu {mtu}" for dev, mtu in (("black", self.mtu), ("red", self.red_mtu)) if mtu]
+
     def interfaces(self, port: str) -> tuple[str, ...]:
         """The addresses that the chip there knows as the box's: one of each version."""
         return RED_LOCAL if port == "red" else (f"{LOCAL[4]}/24", f"{LOCAL[6]}/64")
@@ -97,9 +102,7 @@ class Paths:
         ]
         lines += [f"neigh add {host} lladdr {mac} dev red" for host, mac in HOSTS.items()]
         lines.append(f"link set dev red address {MAC_OF_PORT['red']}")
-        if self.mtu:
-            lines.append(f"link set dev black mtu {self.mtu}")
-        return [*lines, *(line for gateway in self.gateways for line in gateway.lines())]
+        return [*lines, *self.mtus(), *(line for gateway in self.gateways for line in gateway.lines())]
 
 
 @dataclass(frozen=True)
@@ -113,10 +116,9 @@ class Bridge(Paths):
 
     def lines(self) -> list[str]:
         lines = ["link add br0 type bridge", "link set red master br0", "link set black master br0"]
-        if self.mtu:
-            lines.append(f"link set dev black mtu {self.mtu}")
         return [
             *lines,
+            *self.mtus(),
             *(f"addr add {address}/{24 if version == 4 else 64} dev black" for version, address in self.local.items()),
         ]
 

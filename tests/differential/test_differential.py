@@ -24,7 +24,7 @@ from tests.differential.outcome import Clear
 from tests.differential.run import Case, complete, is_bump, judge, make, narrow, run
 
 SEED = 4303
-RUNS, PACKETS = 10, 5_000
+RUNS, PACKETS = 11, 5_000
 
 # What every slice must have met, so that "no difference" says something: each sort of outcome that
 # traffic alone can bring about.
@@ -32,6 +32,7 @@ TUNNELS = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
     "drop_mac_filter drop_mac_source drop_mac_group drop_martian drop_own_source drop_inner_martian drop_inner_own_source "
     "punt_arp punt_nd punt_resolution punt_link_local punt_local punt_tunnel punt_clear "
+    "punt_tunnel_mtu punt_clear_mtu red_frag_packets red_frag_split "
     "punt_vlan punt_ttl punt_mtu punt_other punt_extension_headers punt_policy "
     "drop_reasm_length drop_reasm_headers drop_frag_conflict drop_frag_overlap "
     "frag_packets frag_split drop_lifetime tx_protect tx_bypass "
@@ -52,7 +53,7 @@ BUMP = {
     "drop_mac_source drop_martian punt_vlan punt_mtu punt_other punt_extension_headers punt_policy drop_transport_header "
     "drop_reasm_length drop_reasm_overlap drop_reasm_duplicate reasm_datagrams reasm_merged drop_lifetime tx_protect tx_bypass "
     "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed "
-    "drop_inner_extension_headers tx_frames",
+    "drop_inner_extension_headers punt_tunnel_mtu punt_clear_mtu red_frag_packets red_frag_split tx_frames",
     "crypto": "drop_enc_oversize black_tx_packets drop_dec_truncated drop_dec_icv drop_dec_padding drop_dec_dummy red_tx_packets",
     "outer": "drop_mtu tx_frames frag_packets frag_split drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed "
     "drop_mac_source drop_martian "

@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .addresses import martian
-from .decryption import STATES, Inbound, Result
-from .ethernet import MINIMUM
-from .outcome import Clear
+from .decryption import STATES, TOO_LONG, Inbound, Result
 from .reading import Reading, read
+from .red_mtu import at_red
 from .transport import with_payload
 
 SEEN = 128  # bytes of a frame: ports that are not all in them are not read
@@ -41,4 +40,5 @@ class HostInbound(Inbound):
             return "drop_selector_mismatch"
         if martian(packet):
             return "drop_inner_martian"
-        return ["tx_frames"], Clear(frame.ljust(MINIMUM, b"\0"))
+        leaving = at_red(frame[:at], frame[at:], packet, self.paths.red_mtu)
+        return leaving or ([f"punt_{TOO_LONG}"], (TOO_LONG, frame))

@@ -39,9 +39,9 @@ class HostSender(Sender):
         """Behind the IP header is what ESP hides: with extension headers in it, and sometimes what
         no packet has there."""
         dice, hosts = self.dice, Selector(ip_network(self.sa.src), ip_network(self.sa.dst))
-        packet = error_packets.some(dice, "black", self.selectors or [hosts])
+        packet = error_packets.for_red(dice, self.selectors or [hosts], self.red_mtu)
         while (packet[0] >> 4 == 6) != self.sa.v6:
-            packet = error_packets.some(dice, "black", self.selectors or [hosts])
+            packet = error_packets.for_red(dice, self.selectors or [hosts], self.red_mtu)
         size = IPV6_HEADER if self.sa.v6 else 4 * (packet[0] & 15)
         self.head, payload = packet[:size], packet[size:]
         next_header = packet[6] if self.sa.v6 else packet[9]

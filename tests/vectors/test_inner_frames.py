@@ -27,7 +27,7 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
-from scapy.packet import Raw
+from scapy.packet import Packet, Raw
 
 from tests.support.paths import ROOT
 from tests.vectors.inner_frames.addresses import decrypt_cases_addresses, encrypt_cases_addresses
@@ -35,6 +35,7 @@ from tests.vectors.inner_frames.decrypt import decrypt_cases, decrypt_cases_v6
 from tests.vectors.inner_frames.encrypt import PORT, encrypt_cases, encrypt_cases_mtu, encrypt_cases_v6
 from tests.vectors.inner_frames.icmp_errors import decrypt_cases_errors, encrypt_cases_errors
 from tests.vectors.inner_frames.local import decrypt_cases_local
+from tests.vectors.inner_frames.red_mtu import red_mtu_cases
 
 RESOURCES = ROOT / "interface_fpga/test/resources"
 NAMES = {
@@ -54,6 +55,10 @@ ENCRYPT_HEAD = """\
 DECRYPT_HEAD = """\
 # Packets from the crypto chip; tests/vectors/test_inner_frames.py writes this table and checks it. A line with the scapy expression, then:
 # counter sa sequence nextHeader outerTos bypass packet frame-on-the-red-port (or for-the-CPU, or -)
+"""
+RED_MTU_HEAD = """\
+# Packets from the crypto chip under an MTU of the red port; tests/vectors/test_inner_frames.py writes this table and checks it. A line with
+# the scapy expression, then: mtu counter sa nextHeader bypass packet frame-on-the-red-port (or fragments, or for-the-CPU, or -)
 """
 
 
@@ -109,6 +114,24 @@ def decrypt_row(
     return f"# {expression}\n{counter} {sa} {sequence} {next_header} {tos} {int(bypass)} {packet.hex()} {out}\n"
 
 
+def red_mtu_row(mtu: int, counter: str, sa: int, expression: str) -> str:
+    packet = eval(expression, NAMES)
+    packet = packet if isinstance(packet, bytes) else raw(packet)
+    v6, bypass = packet[0] >> 4 == 6, sa == 0
+    ether_type = 0x86DD if v6 else 0x800
+    frames: list[Packet] = []
+    if counter == "tx_frames":
+        onward = routed(packet)
+        whole = len(onward) <= mtu or v6
+        pieces = [onward] if whole else [raw(piece) for piece in fragment(IP(onward), (mtu - 20) // 8 * 8)]
+        frames = [Ether(dst=NEXT_HOPS[7 if bypass else 0], src=PORT, type=ether_type) / Raw(piece) for piece in pieces]
+    elif counter.startswith("punt_"):
+        frames = [Ether(dst=PORT, src=PORT, type=ether_type) / Raw(routed(packet, hops=0))]
+    padding = 60 if counter == "tx_frames" else 0
+    out = ",".join(raw(frame).ljust(padding, b"\0").hex() for frame in frames) or "-"
+    return f"# {expression}\n{mtu} {counter} {sa or 7} {41 if v6 else 4} {int(bypass)} {packet.hex()} {out}\n"
+
+
 def encrypt_table() -> str:
     return ENCRYPT_HEAD + "".join(
         encrypt_row(*case)
@@ -133,7 +156,15 @@ def decrypt_table() -> str:
     return DECRYPT_HEAD + "".join(decrypt_row(*case) for case in cases)
 
 
-TABLES = {"inner_encrypt.txt": encrypt_table, "inner_decrypt.txt": decrypt_table}
+def red_mtu_table() -> str:
+    return RED_MTU_HEAD + "".join(red_mtu_row(*case) for case in red_mtu_cases())
+
+
+TABLES = {
+    "inner_encrypt.txt": encrypt_table,
+    "inner_decrypt.txt": decrypt_table,
+    "inner_red_mtu.txt": red_mtu_table,
+}
 
 
 def test_committed_frames_are_scapys() -> None:

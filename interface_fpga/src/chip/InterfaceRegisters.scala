@@ -39,6 +39,9 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[
 
     /** First wire byte in bits 7:0. */
     val portMac = Output(UInt(48.W))
+
+    /** In bytes of IP. */
+    val portMtu = Output(UInt(14.W))
     val extensionSkip = Output(new ExtensionSkip)
 
     /** Registers of the chip's own that software reads. */
@@ -86,6 +89,8 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[
   )
   io.txEnable := OuterRegs.Control.txEnable(enables)
   io.portMac := Cat(control(register("port_mac_hi"))(15, 0), control(register("port_mac_lo")))
+
+  io.portMtu := control(register("port_mtu"))(13, 0)
 
   private val skipped = control(register("skip_headers"))
   io.extensionSkip.hopByHop := OuterRegs.SkipHeaders.hop(skipped)

@@ -24,11 +24,13 @@ object PuntGroups {
     PuntReason.ikeCookie -> PuntGroup.ikeCookie,
     PuntReason.ikeInit -> PuntGroup.ikeInit,
     PuntReason.tunnel -> PuntGroup.tunnel,
-    PuntReason.clear -> PuntGroup.clear
+    PuntReason.clear -> PuntGroup.clear,
+    PuntReason.tunnelMtu -> PuntGroup.mtu,
+    PuntReason.clearMtu -> PuntGroup.mtu
   )
 
   /** Number of punt reasons. */
-  val reasons: Int = PuntReason.clear + 1
+  val reasons: Int = PuntReason.clearMtu + 1
 
   /** The group of a reason; `other` for a reason without its own group. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(

@@ -4,13 +4,24 @@ package sallyport.iface.inner
 import chisel3._
 import sallyport.common.stream.{ConnectStream, NoMeta, PacketStream}
 import sallyport.iface.cpu.{PuntEvents, PuntMeta, PuntQueue, TokenLimit}
+import sallyport.iface.fragmentation.FragmentCut
 import sallyport.iface.headers.VlanTags
+
+/** How a frame goes to the port. */
+class WireMeta extends Bundle {
+
+  /** Behind its Ethernet header. */
+  val tags = new VlanTags
+
+  /** Payload units of its fragments; 0: it goes whole ([[FragmentCut]]). */
+  val units = UInt(FragmentCut.unitsBits.W)
+}
 
 /** Where a frame behind decryption goes. */
 class DecryptedMeta extends Bundle {
 
-  /** For the port. */
-  val tags = new VlanTags
+  /** For the port, and how it is cut there. */
+  val wire = new WireMeta
 
   /** To the management CPU instead; `punt` says why. */
   val toPunt = Bool()
@@ -31,13 +42,13 @@ class DecryptPunt(groups: Seq[Int], beats: Int) extends Module {
   val io = IO(new Bundle {
     val limits = Input(Vec(groups.length, new TokenLimit))
     val in = Flipped(PacketStream(new DecryptedMeta))
-    val out = PacketStream(new VlanTags)
+    val out = PacketStream(new WireMeta)
     val punt = PacketStream(new NoMeta)
     val events = Output(new PuntEvents)
   })
 
   private val toPunt = io.in.bits.meta.toPunt
-  ConnectStream(io.out, io.in)(_ := _.tags)
+  ConnectStream(io.out, io.in)(_ := _.wire)
   io.out.valid := io.in.valid && !toPunt
   io.in.ready := toPunt || io.out.ready
 

@@ -48,7 +48,7 @@ object InnerConfig {
   )
 
   /** Those of decrypted packets and of clear ones from black, in the same order. */
-  val decryptGroups: Seq[Int] = Seq(PuntGroup.tunnel, PuntGroup.clear)
+  val decryptGroups: Seq[Int] = Seq(PuntGroup.tunnel, PuntGroup.clear, PuntGroup.mtu)
 
   /**
    * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts. The cuckoo table of flows

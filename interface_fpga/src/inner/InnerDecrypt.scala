@@ -12,6 +12,7 @@ import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, P
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.cpu.{Injector, InjectorEvents, PuntEvents, TokenLimit}
 import sallyport.iface.forwarding.{HostAddress, NextHopLookup, NextHopQuery}
+import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
 import sallyport.iface.mss.{MssClamp, MssFinder, MssPatch}
@@ -44,6 +45,10 @@ class InnerDecryptEvents extends Bundle {
 
   /** A look-up met a row of hosts with a flipped bit. */
   val hostRowUpset = Bool()
+
+  /** A packet is cut; a fragment but the first of its packet has been made. */
+  val cut = Bool()
+  val further = Bool()
   val punt = new PuntEvents
   val inject = new InjectorEvents
   val transmit = new MacTransmitEvents
@@ -65,8 +70,9 @@ class TreatedVerdict extends Bundle {
  * Ethernet header. [[InnerInspector]] judges them, bypassed ones by the inbound rules, whatever the
  * outer chip found. Bytes behind the IP total length are cut off. A packet to a host at the port
  * goes there, whatever next hop is named ([[NextHopLookup]]); `events.unresolved` tells of each
- * packet that is dropped as `unresolved`. Packets to the box itself leave at `punt`, unless their
- * policer or a full queue drops them ([[DecryptPunt]]).
+ * packet that is dropped as `unresolved`. Packets to the box itself, and those longer than
+ * `portMtu` that are not cut, leave at `punt`, unless their policer or a full queue drops them
+ * ([[DecryptPunt]]). Others longer than `portMtu` leave in fragments ([[Fragmenter]]).
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says
  * that they stay; packets before the write meet the old row and window, packets after it the new
@@ -80,7 +86,8 @@ class TreatedVerdict extends Bundle {
  * `selectorMismatch` are they the packet's: one that is dropped before may be no IP packet at all.
  *
  * A packet every 2 cycles and a beat a cycle, except that an Ethernet header that pushes a packet's
- * end into a further beat costs one cycle. Stalls when the MAC does. Takes no packet until `ready`.
+ * end into a further beat costs one cycle, and that a fragment takes 8 cycles at least. Stalls when
+ * the MAC does. Takes no packet until `ready`.
  * `inject` carries frames for the port that have come no such way ([[Injector]]).
  *
  * @param windows of so many bits of a window row's number
@@ -96,6 +103,9 @@ class InnerDecrypt(
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
+
+    /** The longest IP packet that leaves by the port. */
+    val portMtu = Input(UInt(14.W))
 
     /** At the red port. */
     val box = Input(new BoxAddresses)
@@ -236,10 +246,16 @@ class InnerDecrypt(
   private val findings = inspector.io.findings
   inspector.io.enable := io.enable
   inspector.io.box := io.box
+  inspector.io.mtu := io.portMtu
   findings.valid := ShiftRegister(selectors.io.result.valid, rest, false.B, true.B)
   findings.bits.fields := ShiftRegister(fragments.io.out, findingsTime - readTime)
   findings.bits.conflict := ShiftRegister(fragments.io.conflict, findingsTime - readTime)
   findings.bits.overlap := ShiftRegister(fragments.io.overlap, findingsTime - readTime)
+  private val part = parser.io.fragment.get
+  findings.bits.beyond := ShiftRegister(
+    RegNext(Cat(part.offset, 0.U(3.W)) +& part.payloadBytes > InnerDecrypt.longestDatagram.U),
+    findingsTime - parsedTime - 1
+  )
   private val metaOfUsage = sinceSelectors(meta1, usageTime)
   private val meta = ShiftRegister(metaOfUsage, findingsTime - usageTime)
   findings.bits.bypass := meta.bypass
@@ -315,7 +331,8 @@ class InnerDecrypt(
     header.select := verdict.frame
     header.length := Mux(verdict.frame, 0.U, EthernetHeader.bytes.U)
     header.drop := false.B
-    header.meta.tags := verdict.tags
+    header.meta.wire.tags := verdict.tags
+    header.meta.wire.units := verdict.units
     header.meta.toPunt := verdict.toPunt
     header.meta.punt := verdict.punt
   }
@@ -324,7 +341,9 @@ class InnerDecrypt(
   punt.io.in <> prepend.io.out
   io.punt <> punt.io.punt
   private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
-  transmit.io.in <> punt.io.out
+  private val fragmenter = Module(new Fragmenter(new WireMeta, EthernetHeader.bytes)(InnerDecrypt.cut)())
+  fragmenter.io.in <> punt.io.out
+  ConnectStream(transmit.io.in, fragmenter.io.out)(_ := _.tags)
   private val injector = Module(Injector.plain(config.chip.injectBeats))
   injector.io.enable := io.enable
   injector.io.limit := io.injectLimit
@@ -351,6 +370,8 @@ class InnerDecrypt(
   io.events.hostRowUpset := nextHop.io.hostRowUpset
   io.events.audit.valid := RegNext(audit.valid, false.B)
   io.events.audit.bits := RegNext(audit.bits)
+  io.events.cut := fragmenter.io.cuts
+  io.events.further := fragmenter.io.further
   io.events.punt := punt.io.events
   io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events
@@ -360,6 +381,9 @@ object InnerDecrypt {
 
   /** From `launch`: [[DecryptWindow]]'s register, and the parser. */
   private val parserLatency: Int = 1 + HeaderParser.latency(ethernet = false)
+
+  /** RFC 791 3.1. */
+  private val longestDatagram: Int = 65535
 
   /** A cycle behind the return traffic of the packet in an ICMP error. */
   private val earlyTime: Int = parserLatency - HeaderParser.earlier(ethernet = false)
@@ -372,6 +396,12 @@ object InnerDecrypt {
     query.destination := Mux(query.v6, at(24, 16), at(16, 4))
     query.named := 0.U
     query
+  }
+
+  private def cut(wire: WireMeta): FragmentCut = {
+    val cut = WireDefault(FragmentCut.none)
+    cut.units := wire.units
+    cut
   }
 
   /** Ethernet on a packet, or nothing on a frame. */

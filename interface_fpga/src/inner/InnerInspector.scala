@@ -3,11 +3,13 @@ package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.link.ClearPrefix
 import sallyport.common.registers.map.{PuntHeader, PuntReason}
 import sallyport.common.stream.PacketStream
 import sallyport.iface.cpu.PuntMeta
 import sallyport.iface.forwarding.NextHop
-import sallyport.iface.headers.{ChecksumUpdate, Ecn, IpHeader, VlanTags}
+import sallyport.iface.fragmentation.FragmentCut
+import sallyport.iface.headers.{ChecksumUpdate, Ecn, EthernetHeader, IpHeader, Ipv4Header, VlanTags}
 import sallyport.iface.parse.{EtherClass, HeaderFields}
 import sallyport.iface.receive.{AddressCheck, BoxAddresses, FrameJudge}
 import sallyport.iface.usage.UsageCharge
@@ -19,6 +21,9 @@ class InspectorFindings extends Bundle {
   /** As of [[DecryptFragments]]. */
   val conflict = Bool()
   val overlap = Bool()
+
+  /** A fragment that ends beyond the longest datagram (RFC 791 3.1). */
+  val beyond = Bool()
   val bypass = Bool()
 
   /** The SA of a decrypted packet. */
@@ -37,7 +42,7 @@ class InspectorFindings extends Bundle {
   /** From the ESP trailer. */
   val nextHeader = UInt(8.W)
 
-  /** TOS byte of the outer header. */
+  /** TOS byte of the outer header; of a frame its [[ClearPrefix]]. */
   val outerTos = UInt(8.W)
 
   /**
@@ -71,6 +76,9 @@ class InspectorVerdict extends Bundle {
 
   /** It has an Ethernet header. */
   val frame = Bool()
+
+  /** With `forward`: payload units of its fragments; 0: it goes whole ([[FragmentCut]]). */
+  val units = UInt(FragmentCut.unitsBits.W)
   val rewrite = new IpRewrite
   val nextHopMac = UInt(48.W)
 
@@ -138,9 +146,13 @@ class InspectorDrops extends Bundle {
  *     whose Ethernet address is not known: drop unresolved; no valid next hop: drop noNextHop;
  *     `enable` low: drop txDisabled
  *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
- *  1. else forward, with TTL one less and the ECN field of RFC 6040 figure 4; `ecnUnexpected`
- *     pulses with the verdict if the figure says of inner and outer field that they are currently
- *     unused together
+ *  1. an IP packet longer than `mtu` that must not be cut (IPv6 or DF: RFC 8200 section 5, RFC 1812
+ *     4.2.2.7), or that [[Fragmenter]] cannot cut, for its options or its VLAN tags, or because
+ *     offsets would begin anew at 0: to the management CPU, with the TTL that it has, for its
+ *     sender has to be told (RFC 4301 6)
+ *  1. else forward, cut if it is longer than `mtu` (RFC 791 3.2), with TTL one less and the ECN
+ *     field of RFC 6040 figure 4; `ecnUnexpected` pulses with the verdict if the figure says of
+ *     inner and outer field that they are currently unused together
  *
  * Next header, checksum, ECN, TTL and next hop of a whole frame are not checked: it was not a
  * packet of a tunnel, and this box is not a hop on its way. A bypassed frame may be ARP, which goes
@@ -157,6 +169,9 @@ class InnerInspector extends Module {
 
     /** At the red port. */
     val box = Input(new BoxAddresses)
+
+    /** The longest IP packet that leaves. Software sets it while no traffic flows. */
+    val mtu = Input(UInt(14.W))
     val findings = Flipped(Valid(new InspectorFindings))
     val charge = Output(new UsageCharge)
     val expired = Input(Bool())
@@ -214,6 +229,13 @@ class InnerInspector extends Module {
   private val unresolved = ask(!in.frame && in.nextHop.unresolved)
   private val noNextHop = ask(!in.frame && !in.nextHop.known)
   private val disabled = ask(!io.enable)
+  private val tooLong = ask(isOfPacket && fields.totalLength > io.mtu)
+  private val mayCut = RegNext(io.mtu >= FragmentCut.minMtuV4.U)
+  private val prefix = ClearPrefix.tags(in.outerTos)
+  private val cuttable = ask(
+    !fields.dontFragment && fields.headerBytes === Ipv4Header.bytes.U && !in.beyond &&
+      (!in.frame || prefix === 0.U)
+  )
   private val ecn = Mux(in.bypass, innerEcn, Ecn.decapsulate(innerEcn, outerEcn))
   private val ecn1 = RegNext(ecn)
   private val checksumOf1 = RegNext(fields.checksum)
@@ -233,7 +255,7 @@ class InnerInspector extends Module {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
     val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropMartian, dropOwnSource = Value
     val dropRedSource, dropConflict, dropFragmentOffset, dropEcn, deliver = Value
-    val dropTtl, dropHostUpset, dropUnresolved, dropNoNextHop, dropDisabled, forward = Value
+    val dropTtl, dropHostUpset, dropUnresolved, dropNoNextHop, dropDisabled, puntMtu, forward = Value
   }
   import Outcome._
   private val outcome = RegNext(
@@ -262,7 +284,8 @@ class InnerInspector extends Module {
         hostUpset -> dropHostUpset,
         unresolved -> dropUnresolved,
         noNextHop -> dropNoNextHop,
-        disabled -> dropDisabled
+        disabled -> dropDisabled,
+        (tooLong && !(cuttable && mayCut)) -> puntMtu
       )
     )
   )
@@ -274,16 +297,22 @@ class InnerInspector extends Module {
   private def is(wanted: Outcome.Type): Bool = outcome === wanted
   private val verdict = Wire(new InspectorVerdict)
   private val length2 = RegNext(length1)
-  private val delivers = is(deliver)
+  private val delivers = is(deliver) || is(puntMtu)
   private val stays = is(forward) || delivers
+  private val cuts = RegNext(tooLong && cuttable)
   io.charge.counts := valid2 && stays
   io.charge.bytes := length2
   verdict.forward := is(forward) && !io.expired
   verdict.toPunt := delivers && !io.expired
-  verdict.punt.reason := RegNext(Mux(clear, PuntReason.clear.U, PuntReason.tunnel.U))
+  private val ofLocal = RegNext(Mux(clear, PuntReason.clear.U, PuntReason.tunnel.U))
+  private val ofLong = RegNext(Mux(clear, PuntReason.clearMtu.U, PuntReason.tunnelMtu.U))
+  verdict.punt.reason := Mux(is(puntMtu), ofLong, ofLocal)
   verdict.punt.sa := RegNext(sa1)
   verdict.punt.injected := false.B
   verdict.length := RegNext(Mux(frame1, frameBytes1, length1))
+  // A frame that is cut ends where its IP packet does: the fragmenter goes by that one's length.
+  when(is(forward) && cuts) { verdict.length := RegNext(length1 + Mux(frame1, EthernetHeader.bytes.U, 0.U)) }
+  verdict.units := Mux(is(forward) && cuts, RegNext(FragmentCut.units(io.mtu, v6 = false.B)), 0.U)
   verdict.frame := RegNext(frame1)
   verdict.rewrite.none := RegNext(frame1)
   verdict.rewrite.v6 := RegNext(v61)

@@ -75,6 +75,7 @@ class InnerPaths(
 
   decrypt.io.enable := registers.io.txEnable
   decrypt.io.portMac := registers.io.portMac
+  decrypt.io.portMtu := registers.io.portMtu
   private val prefixes = registers.io.control(InnerRegs.localPrefix)
   decrypt.io.box.own := registers.io.receive.own
   decrypt.io.box.prefixV4 := InnerRegs.LocalPrefix.ipv4(prefixes)
@@ -210,7 +211,12 @@ class InnerPaths(
       InnerCounters.puntClear -> delivered.punted(PuntReason.clear),
       InnerCounters.dropPuntTunnel -> delivered.refused(PuntGroup.tunnel),
       InnerCounters.dropPuntClear -> delivered.refused(PuntGroup.clear),
-      InnerCounters.dropInnerPuntOverflow -> delivered.dropOverflow
+      InnerCounters.dropInnerPuntOverflow -> delivered.dropOverflow,
+      InnerCounters.puntTunnelMtu -> delivered.punted(PuntReason.tunnelMtu),
+      InnerCounters.puntClearMtu -> delivered.punted(PuntReason.clearMtu),
+      InnerCounters.dropPuntRedMtu -> delivered.refused(PuntGroup.mtu),
+      InnerCounters.redFragPackets -> decrypt.io.events.cut,
+      InnerCounters.redFragSplit -> decrypt.io.events.further
     )
   )
 }
@@ -234,5 +240,5 @@ object InnerPaths {
     )
 
   /** Those of [[InnerConfig.decryptGroups]]. */
-  private val decryptLimits = Seq(InnerRegs.limitTunnel, InnerRegs.limitClear)
+  private val decryptLimits = Seq(InnerRegs.limitTunnel, InnerRegs.limitClear, InnerRegs.limitMtu)
 }

@@ -49,7 +49,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   ConnectStream(encrypt.io.inject, io.inject)((_, _) => ())
   encrypt.io.inject.bits.error := io.inject.bits.error || io.inject.bits.meta.encrypt
   encrypt.io.injectLimit := registers.tokenLimit(OuterRegs.limitInject)
-  encrypt.io.portMtu := registers.io.control(OuterRegs.portMtu)(13, 0)
+  encrypt.io.portMtu := registers.io.portMtu
   private val seed = registers.io.control(OuterRegs.identifierSeed)
   encrypt.io.seed.valid := OuterRegs.IdentifierSeed.load(seed)
   encrypt.io.seed.bits.first := OuterRegs.IdentifierSeed.first(seed)

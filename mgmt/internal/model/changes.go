@@ -172,5 +172,5 @@ func (m *Model) Settle() {
 	for _, p := range m.Changes.Policies {
 		p.Fresh, p.Pos = false, xfrm.Pos{}
 	}
-	m.bridged = xfrm.Pos{}
+	m.bridged, m.redMTU = xfrm.Pos{}, nil
 }

@@ -126,6 +126,9 @@ type Model struct {
 	Changes Changes
 	// bridged is where the ports were last put into a bridge or taken out.
 	bridged xfrm.Pos
+	// redMTU is where red last got an MTU or an IPv6 address, which must go together; nil if this
+	// change gives it neither.
+	redMTU *xfrm.Pos
 }
 
 // Network is what a model has besides SAs and policies, which is little.

@@ -32,6 +32,9 @@ func (m *Model) addr(c xfrm.Addr) error {
 		}
 	}
 	m.Addrs = append(m.Addrs, entry)
+	if entry.Dev == xfrm.Red && c.Prefix.Addr().Is6() {
+		m.redMTU = &c.Pos
+	}
 	return nil
 }
 
@@ -42,6 +45,9 @@ func (m *Model) link(c xfrm.Link) error {
 	}
 	if c.MTU != 0 {
 		l.MTU = c.MTU
+		if c.Dev == xfrm.Red {
+			m.redMTU = &c.Pos
+		}
 	}
 	if c.Address != nil {
 		l.Address = c.Address

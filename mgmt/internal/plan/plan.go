@@ -63,6 +63,9 @@ func MakePlan(m *model.Model, old *compile.Image, standing *compile.Standing, si
 	if err := m.CheckBridge(); err != nil {
 		return nil, err
 	}
+	if err := m.CheckMTU(); err != nil {
+		return nil, err
+	}
 	if err := m.Direct(r); err != nil {
 		return nil, err
 	}

@@ -330,8 +330,11 @@ func TestPortsOfABox(t *testing.T) {
 	fake.Set(transport.Outer, regs.OuterPortMacLo, 0x00C06202)
 	fake.Set(transport.Outer, regs.OuterPortMacHi, 0x0102)
 	fake.Set(transport.Outer, regs.OuterPortMtu, 1500)
+	fake.Set(transport.Inner, regs.InnerPortMtu, 1400)
 	gotRed, gotBlack, err := punt.Of(b, "sp-red", "sp-black")
-	for _, pair := range [][2]punt.Device{{gotRed, red}, {gotBlack, black}} {
+	wantRed := red
+	wantRed.MTU = 1400
+	for _, pair := range [][2]punt.Device{{gotRed, wantRed}, {gotBlack, black}} {
 		if got, want := pair[0], pair[1]; err != nil || got.Name != want.Name || got.MAC.String() != want.MAC.String() || got.MTU != want.MTU {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}

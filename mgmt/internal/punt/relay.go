@@ -17,17 +17,17 @@ import (
 )
 
 // Of reads the required properties of the ports' devices from a box. These are MAC addresses, none
-// before the box is configured, and the MTU of black.
+// before the box is configured, and MTUs.
 func Of(b *chip.Box, redName, blackName string) (red, black Device, err error) {
 	values, err := b.ReadAll(
 		chip.Source{Chip: transport.Inner, Register: regs.InnerPortMacLo}, chip.Source{Chip: transport.Inner, Register: regs.InnerPortMacHi},
 		chip.Source{Chip: transport.Outer, Register: regs.OuterPortMacLo}, chip.Source{Chip: transport.Outer, Register: regs.OuterPortMacHi},
-		chip.Source{Chip: transport.Outer, Register: regs.OuterPortMtu})
+		chip.Source{Chip: transport.Inner, Register: regs.InnerPortMtu}, chip.Source{Chip: transport.Outer, Register: regs.OuterPortMtu})
 	if err != nil {
 		return
 	}
-	red = Device{redName, portMAC(values[0], values[1]), int(regs.OuterPortMtu.Reset)}
-	black = Device{blackName, portMAC(values[2], values[3]), int(values[4])}
+	red = Device{redName, portMAC(values[0], values[1]), int(values[4])}
+	black = Device{blackName, portMAC(values[2], values[3]), int(values[5])}
 	return
 }
 

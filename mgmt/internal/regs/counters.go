@@ -126,6 +126,11 @@ const (
 	InnerCounterDropPuntClear             = 118
 	InnerCounterDropInnerPuntOverflow     = 119
 	InnerCounterDropInnerFragConflict     = 120
+	InnerCounterPuntTunnelMtu             = 121
+	InnerCounterPuntClearMtu              = 122
+	InnerCounterDropPuntRedMtu            = 123
+	InnerCounterRedFragPackets            = 124
+	InnerCounterRedFragSplit              = 125
 )
 
 // InnerCounters is ordered by index.
@@ -251,6 +256,11 @@ var InnerCounters = []Counter{
 	{Name: "drop_punt_clear", Index: 118, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_inner_punt_overflow", Index: 119, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_inner_frag_conflict", Index: 120, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_tunnel_mtu", Index: 121, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_mtu", Index: 122, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_red_mtu", Index: 123, Path: "decrypt", Kind: "drop"},
+	{Name: "red_frag_packets", Index: 124, Path: "decrypt", Kind: "info"},
+	{Name: "red_frag_split", Index: 125, Path: "decrypt", Kind: "split"},
 }
 
 // Counter indices of the crypto chip.

@@ -143,6 +143,7 @@ var (
 	InnerAuditControlClearLost    = Field{LSB: 1, Width: 1}
 	InnerAuditTimeLo              = Register{Name: "audit_time_lo", Offset: 0x22c, Count: 1, Role: Status}
 	InnerAuditTimeHi              = Register{Name: "audit_time_hi", Offset: 0x230, Count: 1, Role: Status}
+	InnerPortMtu                  = Register{Name: "port_mtu", Offset: 0x234, Count: 1, Role: Control, Writable: 0x00003fff, Reset: 0x0000256e}
 	InnerQosDscpLow               = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
 	InnerQosDscpHigh              = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
 	InnerSkipHeaders              = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
@@ -237,6 +238,7 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerAuditControl,
 	InnerAuditTimeLo,
 	InnerAuditTimeHi,
+	InnerPortMtu,
 	InnerQosDscpLow,
 	InnerQosDscpHigh,
 	InnerSkipHeaders,

@@ -208,6 +208,8 @@ const (
 	PuntReasonIkeInit          = 18
 	PuntReasonTunnel           = 19
 	PuntReasonClear            = 20
+	PuntReasonTunnelMtu        = 21
+	PuntReasonClearMtu         = 22
 )
 
 // PuntReasonNames gives the name of each value.
@@ -233,6 +235,8 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonIkeInit:          "ike_init",
 	PuntReasonTunnel:           "tunnel",
 	PuntReasonClear:            "clear",
+	PuntReasonTunnelMtu:        "tunnel_mtu",
+	PuntReasonClearMtu:         "clear_mtu",
 }
 
 // Values of drp_target.

@@ -141,6 +141,7 @@ func (s *Session) ports(m *model.Model) error {
 	return s.Box.WriteAll(
 		chip.Set(transport.Inner, regs.InnerPortMacLo, low(red)),
 		chip.Set(transport.Inner, regs.InnerPortMacHi, high(red)),
+		chip.Set(transport.Inner, regs.InnerPortMtu, m.Mtu(xfrm.Red)),
 		chip.Set(transport.Inner, regs.InnerLocalIpv4, compile.Word(red4, 0)),
 		chip.Set(transport.Inner, regs.InnerLocalIpv60, compile.Word(red6, 0)),
 		chip.Set(transport.Inner, regs.InnerLocalIpv61, compile.Word(red6, 1)),

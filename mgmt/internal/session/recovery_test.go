@@ -121,10 +121,10 @@ func TestDamagedState(t *testing.T) {
 
 func TestLink(t *testing.T) {
 	r := newRig(t, fakebox.Small)
-	r.Quiet("link set dev black mtu 1500 address 02:11:22:33:44:55\nlink set dev red down")
-	got := []uint32{r.Fake.Get(transport.Outer, regs.OuterPortMtu), r.Fake.Get(transport.Outer, regs.OuterPortMacLo),
+	r.Quiet("link set dev black mtu 1500 address 02:11:22:33:44:55\nlink set dev red mtu 1400 down")
+	got := []uint32{r.Fake.Get(transport.Inner, regs.InnerPortMtu), r.Fake.Get(transport.Outer, regs.OuterPortMtu), r.Fake.Get(transport.Outer, regs.OuterPortMacLo),
 		r.Fake.Get(transport.Outer, regs.OuterPortMacHi), r.Fake.Get(transport.Inner, regs.InnerControl), r.Fake.Get(transport.Outer, regs.OuterControl)}
-	want := []uint32{1500, 0x33221102, 0x5544, 4, 7}
+	want := []uint32{1400, 1500, 0x33221102, 0x5544, 4, 7}
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("register %d = %#x, want %#x", i, got[i], want[i])

@@ -80,6 +80,7 @@ func TestTunnel(t *testing.T) {
 	check("crypto control", r.Fake.Get(transport.Crypto, regs.CryptoControl), 1)
 	check("local address", r.Fake.Get(transport.Outer, regs.OuterLocalIpv4), 0xC0000201)
 	check("MTU", r.Fake.Get(transport.Outer, regs.OuterPortMtu), 9582)
+	check("MTU of red", r.Fake.Get(transport.Inner, regs.InnerPortMtu), 9582)
 	check("port MAC", []uint32{r.Fake.Get(transport.Outer, regs.OuterPortMacLo), r.Fake.Get(transport.Outer, regs.OuterPortMacHi)}, []uint32{0x00C06202, 0x0102})
 
 	// Keys before what leads to them.

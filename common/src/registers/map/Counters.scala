@@ -124,6 +124,11 @@ object InnerCounters {
   val dropPuntClear = 118
   val dropInnerPuntOverflow = 119
   val dropInnerFragConflict = 120
+  val puntTunnelMtu = 121
+  val puntClearMtu = 122
+  val dropPuntRedMtu = 123
+  val redFragPackets = 124
+  val redFragSplit = 125
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -245,7 +250,12 @@ object InnerCounters {
     CounterDesc("drop_punt_tunnel", 117, "decrypt", "drop"),
     CounterDesc("drop_punt_clear", 118, "decrypt", "drop"),
     CounterDesc("drop_inner_punt_overflow", 119, "decrypt", "drop"),
-    CounterDesc("drop_inner_frag_conflict", 120, "decrypt", "drop")
+    CounterDesc("drop_inner_frag_conflict", 120, "decrypt", "drop"),
+    CounterDesc("punt_tunnel_mtu", 121, "decrypt", "punted"),
+    CounterDesc("punt_clear_mtu", 122, "decrypt", "punted"),
+    CounterDesc("drop_punt_red_mtu", 123, "decrypt", "drop"),
+    CounterDesc("red_frag_packets", 124, "decrypt", "info"),
+    CounterDesc("red_frag_split", 125, "decrypt", "split")
   )
 }
 

@@ -61,6 +61,7 @@ object InnerRegs {
   }
   val auditTimeLo = RegisterDesc("audit_time_lo", 0x22c, RegisterRole.Status)
   val auditTimeHi = RegisterDesc("audit_time_hi", 0x230, RegisterRole.Status)
+  val portMtu = RegisterDesc("port_mtu", 0x234, RegisterRole.Control, writable = 0x3fffL, reset = 0x256eL)
   val qosDscpLow = RegisterDesc("qos_dscp_low", 0x240, RegisterRole.Control, writable = 0xffffffffL)
   val qosDscpHigh =
     RegisterDesc("qos_dscp_high", 0x244, RegisterRole.Control, writable = 0xffffffffL, reset = 0x1010000L)
@@ -193,6 +194,7 @@ object InnerRegs {
     auditControl,
     auditTimeLo,
     auditTimeHi,
+    portMtu,
     qosDscpLow,
     qosDscpHigh,
     skipHeaders,

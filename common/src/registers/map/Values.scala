@@ -106,6 +106,8 @@ object PuntReason {
   val ikeInit = 18
   val tunnel = 19
   val clear = 20
+  val tunnelMtu = 21
+  val clearMtu = 22
 }
 
 object DrpTarget {

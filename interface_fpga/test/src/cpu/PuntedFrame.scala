@@ -25,8 +25,13 @@ object PuntedFrame {
     PuntReason.local -> PuntGroup.local,
     PuntReason.resolution -> PuntGroup.resolution,
     PuntReason.tunnel -> PuntGroup.tunnel,
-    PuntReason.clear -> PuntGroup.clear
+    PuntReason.clear -> PuntGroup.clear,
+    PuntReason.tunnelMtu -> PuntGroup.mtu,
+    PuntReason.clearMtu -> PuntGroup.mtu
   )
+
+  /** Of packets that came by an SA. */
+  private val bySa = Set(PuntReason.tunnel, PuntReason.tunnelMtu)
 
   /** Fails where the header does not fit itself or the frame. */
   def apply(bytes: Seq[Byte]): PuntedFrame = {
@@ -35,7 +40,7 @@ object PuntedFrame {
     val Seq(port, reason, group) = (0 until 3).map(n => number(n, n + 1).toInt)
     val punted = PuntedFrame(port, reason, group, number(6, 8).toInt, number(3, 4) == 1, number(8, 16), frame)
     require(number(4, 6) == frame.length && number(3, 4) <= 1, s"a wrong punt header: $header")
-    require(punted.sa == 0 || punted.reason == PuntReason.tunnel, s"an SA of a frame that came by none: $punted")
+    require(punted.sa == 0 || bySa.contains(punted.reason), s"an SA of a frame that came by none: $punted")
     require(punted.group == groups.getOrElse(punted.reason, PuntGroup.other), s"reason and group: $punted")
     punted
   }

@@ -56,7 +56,9 @@ trait InnerFrames extends Assertions {
     "punt_nd" -> PuntReason.nd,
     "punt_resolution" -> PuntReason.resolution,
     "punt_tunnel" -> PuntReason.tunnel,
-    "punt_clear" -> PuntReason.clear
+    "punt_clear" -> PuntReason.clear,
+    "punt_tunnel_mtu" -> PuntReason.tunnelMtu,
+    "punt_clear_mtu" -> PuntReason.clearMtu
   )
 
   def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {

@@ -15,7 +15,7 @@ struct Control {
 };
 
 namespace inner {
-inline constexpr std::array<Control, 30> kControls{{
+inline constexpr std::array<Control, 31> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -24,6 +24,7 @@ inline constexpr std::array<Control, 30> kControls{{
     {0x214, 0x00000003, 0x00000000},
     {0x21c, 0x00000003, 0x00000000},
     {0x228, 0x00000003, 0x00000000},
+    {0x234, 0x00003fff, 0x0000256e},
     {0x240, 0xffffffff, 0x00000000},
     {0x244, 0xffffffff, 0x01010000},
     {0x248, 0x00000007, 0x00000007},
@@ -55,28 +56,29 @@ inline constexpr Control kReasmPerSource = kControls[4];
 inline constexpr Control kLifetimeControl = kControls[5];
 inline constexpr Control kPeerControl = kControls[6];
 inline constexpr Control kAuditControl = kControls[7];
-inline constexpr Control kQosDscpLow = kControls[8];
-inline constexpr Control kQosDscpHigh = kControls[9];
-inline constexpr Control kSkipHeaders = kControls[10];
-inline constexpr Control kLocalIpv4 = kControls[11];
-inline constexpr Control kLocalIpv60 = kControls[12];
-inline constexpr Control kLocalIpv61 = kControls[13];
-inline constexpr Control kLocalIpv62 = kControls[14];
-inline constexpr Control kLocalIpv63 = kControls[15];
-inline constexpr Control kLocalPrefix = kControls[16];
-inline constexpr Control kHostControl = kControls[17];
-inline constexpr Control kLimitOther = kControls[18];
-inline constexpr Control kLimitArp = kControls[19];
-inline constexpr Control kLimitNd = kControls[20];
-inline constexpr Control kLimitMtu = kControls[21];
-inline constexpr Control kLimitTtl = kControls[22];
-inline constexpr Control kLimitInject = kControls[23];
-inline constexpr Control kLimitLinkLocal = kControls[24];
-inline constexpr Control kLimitLocal = kControls[25];
-inline constexpr Control kLimitResolution = kControls[26];
-inline constexpr Control kLimitTunnel = kControls[27];
-inline constexpr Control kLimitClear = kControls[28];
-inline constexpr Control kLimitInjectEncrypt = kControls[29];
+inline constexpr Control kPortMtu = kControls[8];
+inline constexpr Control kQosDscpLow = kControls[9];
+inline constexpr Control kQosDscpHigh = kControls[10];
+inline constexpr Control kSkipHeaders = kControls[11];
+inline constexpr Control kLocalIpv4 = kControls[12];
+inline constexpr Control kLocalIpv60 = kControls[13];
+inline constexpr Control kLocalIpv61 = kControls[14];
+inline constexpr Control kLocalIpv62 = kControls[15];
+inline constexpr Control kLocalIpv63 = kControls[16];
+inline constexpr Control kLocalPrefix = kControls[17];
+inline constexpr Control kHostControl = kControls[18];
+inline constexpr Control kLimitOther = kControls[19];
+inline constexpr Control kLimitArp = kControls[20];
+inline constexpr Control kLimitNd = kControls[21];
+inline constexpr Control kLimitMtu = kControls[22];
+inline constexpr Control kLimitTtl = kControls[23];
+inline constexpr Control kLimitInject = kControls[24];
+inline constexpr Control kLimitLinkLocal = kControls[25];
+inline constexpr Control kLimitLocal = kControls[26];
+inline constexpr Control kLimitResolution = kControls[27];
+inline constexpr Control kLimitTunnel = kControls[28];
+inline constexpr Control kLimitClear = kControls[29];
+inline constexpr Control kLimitInjectEncrypt = kControls[30];
 }  // namespace inner
 
 namespace crypto {

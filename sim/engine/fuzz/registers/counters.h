@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 121> kInnerCounters{{
+inline constexpr std::array<Counter, 126> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -133,6 +133,11 @@ inline constexpr std::array<Counter, 121> kInnerCounters{{
     {"drop_punt_clear", "decrypt", "drop"},
     {"drop_inner_punt_overflow", "decrypt", "drop"},
     {"drop_inner_frag_conflict", "decrypt", "drop"},
+    {"punt_tunnel_mtu", "decrypt", "punted"},
+    {"punt_clear_mtu", "decrypt", "punted"},
+    {"drop_punt_red_mtu", "decrypt", "drop"},
+    {"red_frag_packets", "decrypt", "info"},
+    {"red_frag_split", "decrypt", "split"},
 }};
 
 inline constexpr std::array<Counter, 31> kCryptoCounters{{

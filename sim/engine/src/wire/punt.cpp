@@ -9,9 +9,10 @@ namespace sallyport::sim {
 
 const char* puntReasonName(uint8_t reason) {
   static constexpr const char* names[kPuntReasons] = {
-      "none",  "arp",    "link_local",        "vlan",       "fragment",    "ike",    "icmp",
-      "other", "policy", "extension_headers", "mtu",        "unknown_spi", "nd",     "reasm",
-      "ttl",   "local",  "resolution",        "ike_cookie", "ike_init",    "tunnel", "clear"};
+      "none",       "arp",      "link_local",        "vlan",       "fragment",    "ike",    "icmp",
+      "other",      "policy",   "extension_headers", "mtu",        "unknown_spi", "nd",     "reasm",
+      "ttl",        "local",    "resolution",        "ike_cookie", "ike_init",    "tunnel", "clear",
+      "tunnel_mtu", "clear_mtu"};
   return reason < kPuntReasons ? names[reason] : "unknown";
 }
 
@@ -53,7 +54,7 @@ void PuntCollector::push(const MacBeat& beat, Cycle now) {
   frames_[std::min<int>(header.reason, kPuntReasons)]++;
   if (queue_) queue_->push(partial_);
   if (capture_) {
-    const bool byAnSa = header.reason == kTunnelReason;
+    const bool byAnSa = header.reason == kTunnelReason || header.reason == kTunnelMtuReason;
     partial_.erase(partial_.begin(), partial_.begin() + PuntHeader::kBytes);
     capture_->add(now * coreClock.ticksPerCycle, partial_, PcapngWriter::Direction::kUnknown,
                   std::string("punt: ") + puntReasonName(header.reason) + ", port " + std::to_string(header.port) +

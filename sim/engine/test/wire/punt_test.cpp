@@ -34,6 +34,7 @@ int checkNames(const std::string& enumeration, const char* (*name)(uint8_t)) {
 TEST(Punt, ReasonsAndGroupsAreThoseOfTheRegisterDescription) {
   EXPECT_EQ(checkNames("punt_reason_e", puntReasonName), kPuntReasons);
   EXPECT_STREQ(puntReasonName(kTunnelReason), "tunnel");
+  EXPECT_STREQ(puntReasonName(kTunnelMtuReason), "tunnel_mtu");
   EXPECT_EQ(checkNames("punt_group_e", puntGroupName), kPuntGroups);
 }
 
