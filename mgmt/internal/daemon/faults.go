@@ -12,19 +12,39 @@ import (
 )
 
 // answers says how the senders of packets are answered by ICMP: from which address, which is not
-// valid if none answers, and by which way.
+// valid if none answers; how long a packet may be, 0 if nothing says that any more; and by which
+// way. With `secret` no message goes that a policy would let out in clear.
 type answers struct {
-	from func(v *session.View, flow xfrm.Selector) netip.Addr
-	send func(frame []byte) error
+	from   func(v *session.View, flow xfrm.Selector) netip.Addr
+	mtu    func(v *session.View, flow xfrm.Selector) uint32
+	send   func(frame []byte) error
+	secret bool
 }
 
 // toRed answers stations at the red port, from the address there.
-func toRed(send func(frame []byte) error) answers { return answers{(*session.View).Router, send} }
+func toRed(send func(frame []byte) error) answers {
+	return answers{from: (*session.View).Router, mtu: (*session.View).TooLong, send: send}
+}
+
+// toBlack answers the senders of packets in clear for red. The policies decide over the message
+// (RFC 4301, 6).
+func toBlack(send func(frame []byte) error) answers {
+	return answers{from: (*session.View).Router, mtu: (*session.View).RedMTU, send: send}
+}
+
+// toTunnel answers those of packets that came protected. The message has the packet's head in it,
+// so it goes protected too or not at all.
+func toTunnel(send func(frame []byte) error) answers {
+	to := toBlack(send)
+	to.secret = true
+	return to
+}
 
 // toLinux answers Linux's own packets. Linux believes no message from its own address, so it comes
 // from the packet's destination.
 func toLinux(deliver func(frame []byte) error) answers {
-	return answers{func(_ *session.View, flow xfrm.Selector) netip.Addr { return flow.Dst.Addr() }, deliver}
+	from := func(_ *session.View, flow xfrm.Selector) netip.Addr { return flow.Dst.Addr() }
+	return answers{from: from, mtu: (*session.View).TooLong, send: deliver}
 }
 
 // tellExpired answers frames that the inner chip punted because their TTL or hop limit is over,
@@ -81,13 +101,13 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answe
 			return err
 		}
 		packet, _ := punt.ReadPacket(frame, v.Skipped())
-		mtu := v.TooLong(packet)
+		mtu := to.mtu(v, packet)
 		if mtu == 0 {
 			return nil
 		}
 		head, data, _ := punt.SplitFrame(frame)
 		answer, ok := punt.TooBig(head, data, from, mtu)
-		if !ok || !d.shares.Take(flow.Src.Addr(), d.now()) || !note() {
+		if !ok || to.secret && leaks(v, answer) || !d.shares.Take(flow.Src.Addr(), d.now()) || !note() {
 			return nil
 		}
 		if err := to.send(answer); err != nil {
@@ -96,4 +116,10 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answe
 		d.log.Debug("a sender was told of the path's MTU", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "mtu", mtu)
 		return nil
 	})
+}
+
+// leaks says whether a message by policy would leave in clear, or cannot be read.
+func leaks(v *session.View, message []byte) bool {
+	packet, ok := punt.ReadPacket(message, v.Skipped())
+	return !ok || v.Bypasses(packet)
 }

@@ -7,10 +7,13 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/shares"
+	"sallyport/mgmt/internal/transport"
 )
 
 // TestTellExpired: traceroute's packets of one source are answered up to its share, those of
@@ -138,5 +141,80 @@ func TestTellSenders(t *testing.T) {
 	}
 	if fmt.Sprint(got) != "[7 8 7]" {
 		t.Errorf("told: %v", got)
+	}
+}
+
+// TestTellForRed: senders behind black learn the MTU of red from the address there. About a packet
+// that came protected no message goes where a policy would let it out in clear.
+func TestTellForRed(t *testing.T) {
+	r := newRig(t)
+	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel",
+		"xfrm policy add src 10.1.0.0/16 dst 10.3.0.0/16 dir out priority 9 action allow")
+	from := func(network byte, sport uint16) []byte {
+		frame := long(t, sport)
+		copy(frame[14+12:], []byte{10, network, 0, 9, 10, 1, 0, 9})
+		return frame
+	}
+	cut, fits := from(2, 5), from(2, 6)
+	cut[14+6] = 0
+	binary.BigEndian.PutUint16(fits[14+2:], 1300)
+	for name, want := range map[string]string{"tunnel": "[10.2.0.9 7]", "clear": "[10.2.0.9 7 10.3.0.9 8]"} {
+		frames, told := make(chan []byte), make(chan []byte, 10)
+		send := func(frame []byte) error { told <- frame; return nil }
+		to := map[string]answers{"tunnel": toTunnel(send), "clear": toBlack(send)}[name]
+		ctx, end := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() { done <- r.daemon.tellSenders(ctx, frames, to) }()
+		for _, frame := range [][]byte{from(2, 7), cut, fits, from(3, 8), from(2, 7)} {
+			frames <- frame
+		}
+		end()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		var got []any
+		for len(told) > 0 {
+			answer := <-told
+			got = append(got, netip.AddrFrom4([4]byte(answer[14+16:])), binary.BigEndian.Uint16(answer[14+28+20:]))
+			if mtu := binary.BigEndian.Uint16(answer[14+20+6:]); mtu != 1300 || !bytes.Equal(answer[14+12:14+16], []byte{10, 1, 0, 1}) {
+				t.Errorf("%s: %x", name, answer)
+			}
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: told %v, want %s", name, got, want)
+		}
+	}
+}
+
+// TestTooLongForRed: a packet out of a tunnel that is too long for red comes to no device; its
+// sender hears of it by policy. The device has red's MTU.
+func TestTooLongForRed(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newRig(t)
+	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel")
+	e := r.host()
+	before := r.link("sp-red").Attrs()
+	if before.MTU != 1300 {
+		t.Errorf("sp-red has the MTU %d", before.MTU)
+	}
+	frame := long(t, 7)
+	copy(frame[14+12:], []byte{10, 2, 0, 9, 10, 1, 0, 9})
+	for _, reason := range []byte{regs.PuntReasonTunnelMtu, regs.PuntReasonClearMtu} {
+		e.message(transport.PortRed, reason, 0, frame)
+		for answer := range e.own {
+			if bytes.Equal(answer[14+16:14+22], []byte{10, 2, 0, 9, 3, 4}) {
+				if mtu := binary.BigEndian.Uint16(answer[14+26:]); mtu != 1300 {
+					t.Errorf("%x", answer)
+				}
+				break
+			}
+		}
+	}
+	if got := r.link("sp-red").Attrs().Statistics.RxPackets; got != before.Statistics.RxPackets {
+		t.Error("a frame came in at sp-red")
 	}
 }

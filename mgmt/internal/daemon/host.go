@@ -18,12 +18,14 @@ import (
 
 // host is Linux behind the ports of the box: two devices, and the way to them.
 type host struct {
-	devices *punt.Devices
-	frames  punt.Frames
-	ports   [2]punt.Device // what the devices are
-	asking  chan []byte    // frames that were punted by a policy
-	tooLong chan []byte    // for their length
-	expired chan []byte    // and for their TTL
+	devices       *punt.Devices
+	frames        punt.Frames
+	ports         [2]punt.Device // what the devices are
+	asking        chan []byte    // frames that were punted by a policy
+	tooLong       chan []byte    // for their length
+	expired       chan []byte    // and for their TTL
+	tunnelTooLong chan []byte    // out of tunnels, for their length
+	clearTooLong  chan []byte    // and in clear from black
 	// Linux's own, for the same reasons as the first two
 	ownAsking, ownTooLong chan []byte
 	paths                 chan model.PathReport
@@ -48,6 +50,10 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 		return h.tooLong
 	case header.Reason == regs.PuntReasonTtl:
 		return h.expired
+	case header.Reason == regs.PuntReasonTunnelMtu:
+		return h.tunnelTooLong
+	case header.Reason == regs.PuntReasonClearMtu:
+		return h.clearTooLong
 	}
 	return nil
 }
@@ -87,7 +93,13 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		}
 		d.log.Info("Linux is the host behind the tunnels", "device", tunnelsName)
 	}
-	d.host = &host{devices, frames, [2]punt.Device{red, black}, make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan []byte, mostAsking), make(chan model.PathReport, mostAsking), punt.NewStrays(d.session.Box.Clock(transport.Outer)), make(chan netip.Addr, mostAsking)}
+	waiting := func() chan []byte { return make(chan []byte, mostAsking) }
+	d.host = &host{
+		devices: devices, frames: frames, ports: [2]punt.Device{red, black},
+		asking: waiting(), tooLong: waiting(), expired: waiting(), tunnelTooLong: waiting(), clearTooLong: waiting(),
+		ownAsking: waiting(), ownTooLong: waiting(),
+		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan netip.Addr, mostAsking),
+	}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}
@@ -95,11 +107,12 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 }
 
 // Relay carries frames between the ports and their devices until ctx ends or the box fails. Packets
-// that wait for an SA, are too long for it, or have no TTL left, do not reach Linux.
+// that wait for an SA, are too long for it or for red, or have no TTL left, do not reach Linux.
 func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	answer := toRed(func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) })
 	own := toLinux(d.host.devices.DeliverTunnels)
+	byPolicy := func(frame []byte) error { return d.host.frames.Send(transport.ByPolicy, frame) }
 	group.Go(func() error {
 		deliver := func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) }
 		return d.answerAsking(ctx, d.host.asking, deliver, answer)
@@ -111,6 +124,8 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	})
 	group.Go(func() error { return d.tellSenders(ctx, d.host.tooLong, answer) })
 	group.Go(func() error { return d.tellSenders(ctx, d.host.ownTooLong, own) })
+	group.Go(func() error { return d.tellSenders(ctx, d.host.tunnelTooLong, toTunnel(byPolicy)) })
+	group.Go(func() error { return d.tellSenders(ctx, d.host.clearTooLong, toBlack(byPolicy)) })
 	group.Go(func() error { return d.tellExpired(ctx, d.host.expired, answer) })
 	group.Go(func() error { return d.followPaths(ctx, d.host.paths) })
 	group.Go(func() error { return d.followNeighbours(ctx) })

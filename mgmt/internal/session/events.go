@@ -92,13 +92,19 @@ func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
 	return AskedNothing, events.Event{}
 }
 
+// Bypasses reports whether a packet's policy lets it out in clear.
+func (v *View) Bypasses(packet xfrm.Selector) bool {
+	p := v.model.OutPolicy(packet)
+	return p != nil && p.Template == nil && p.Action == xfrm.ActionAllow
+}
+
 // Skipped are the extension headers behind which the chips look for a packet's protocol.
 func (v *View) Skipped() xfrm.ExtensionHeaders { return v.model.SkippedHeaders() }
 
-// Router is the address of the red port from which the box tells the sender of a packet from red
-// what became of it. It is not valid if the box tells nothing: in a bridge, without an address of
-// the packet's IP version, and if source or destination is the broadcast address of a network of
-// the box (RFC 1812, 4.3.2.7).
+// Router is the address of the red port from which the box tells the sender of a packet from red,
+// or for red, what became of it. It is not valid if the box tells nothing: in a bridge, without an
+// address of the packet's IP version, and if source or destination is the broadcast address of a
+// network of the box (RFC 1812, 4.3.2.7).
 func (v *View) Router(packet xfrm.Selector) netip.Addr {
 	m := v.model
 	if m.Bump() || m.IsBroadcast(packet.Src.Addr()) || m.IsBroadcast(packet.Dst.Addr()) {
@@ -106,6 +112,9 @@ func (v *View) Router(packet xfrm.Selector) netip.Addr {
 	}
 	return m.Local(xfrm.Red, packet.Version() == 6)
 }
+
+// RedMTU is the longest packet that leaves by the red port.
+func (v *View) RedMTU(xfrm.Selector) (mtu uint32) { return v.model.Mtu(xfrm.Red) }
 
 // TooLong is the longest packet of a packet's flow that passes (RFC 4301, 8.2.1); 0 if the policy
 // with the limit is gone.
