@@ -15,7 +15,6 @@ from sallyport.trex.process import Client, Refused
 
 FRAMES, FPS = 100, 2000
 TAGGED = 68  # bytes of a frame with a tag, which has room for all headers
-NO_TCP_UDP = 1  # the mask of TRex's filtered mode that keeps received UDP where it is counted
 LATE_MS = 2.0  # that the burst may take less or more
 LONGEST_SECONDS = 5.0  # beside `start_ms`
 
@@ -48,14 +47,16 @@ def check(lab: Lab, client: Client, next_hops: list[str], warn: Callable[[str], 
 def _captured(lab: Lab, client: Client, way: streams.Way) -> list[float]:
     """When each frame left, by the time stamps of a capture; none if TRex refuses to capture.
 
-    TRex captures what streams send in its service modes alone, and traffic starts in the filtered
-    one.
+    TRex captures what streams send in its service modes alone. The filtered one needs --software,
+    so this is the other. In it traffic starts by force, and where NICs count flows the frames are
+    of no group.
     """
     port = [way.tx_port]
     setup = Setup(mix={TAGGED if way.vlan else 64: 1}, suites=suites.parse("aes256gcm16"))
-    client.call("add_streams", streams=streams.burst(lab, setup, way, FRAMES, Fraction(FPS)).streams, ports=port)
+    load = streams.burst(lab, setup, way, FRAMES, Fraction(FPS), counted=False)
+    client.call("add_streams", streams=load.streams, ports=port)
     try:
-        client.call("set_service_mode", ports=port, enabled=False, filtered=True, mask=NO_TCP_UDP)
+        client.call("set_service_mode", ports=port, enabled=True)
         own = "vlan and udp" if way.vlan else "udp"  # and not the ARP that TRex itself repeats
         capture = client.call("start_capture", tx_ports=port, limit=FRAMES, bpf_filter=own)["id"]
     except Refused:
@@ -70,7 +71,7 @@ def _captured(lab: Lab, client: Client, way: streams.Way) -> list[float]:
 def _sent(lab: Lab, client: Client, port: list[int], capture: int) -> list[float]:
     """Times of the frames in a capture of the port's streams, which are started and stopped."""
     try:
-        client.call("start", ports=port, mult="1")
+        client.call("start", ports=port, mult="1", force=True)
         left = lab.start_ms / 1000 + LONGEST_SECONDS
         while client.call("is_traffic_active", ports=port) and left > 0:
             time.sleep(0.05)

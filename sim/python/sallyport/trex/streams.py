@@ -80,9 +80,9 @@ def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> L
     return Load(streams, groups, latency, fps)
 
 
-def burst(lab: Lab, setup: Setup, way: Way, count: int, fps: Fraction) -> Load:
-    """Streams that send `count` frames at `fps` and end; no latency, for its frames would
-    be more."""
+def burst(lab: Lab, setup: Setup, way: Way, count: int, fps: Fraction, counted: bool = True) -> Load:
+    """Streams that send `count` frames at `fps` and end; no latency, for its frames would be more.
+    Without `counted` they are of no group."""
     weight = sum(setup.mix.values())
     shares = {size: count * part // weight for size, part in setup.mix.items()}
     for size in _by_weight(setup)[: count - sum(shares.values())]:
@@ -94,6 +94,7 @@ def burst(lab: Lab, setup: Setup, way: Way, count: int, fps: Fraction) -> Load:
             way,
             size,
             _object("STLTXSingleBurst", total_pkts=shares[size], pps=float(fps * shares[size] / count)),
+            counted,
         )
         for size in _by_weight(setup)
         if shares[size]
@@ -114,10 +115,11 @@ def _continuous(fps: Fraction) -> dict:
     return _object("STLTXCont", pps=float(fps))
 
 
-def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict) -> dict:
+def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict, counted: bool = True) -> dict:
     program = _flows(setup, lab.order, way.vlan) if setup.sas > 1 else None
     frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac, final=not program, vlan=way.vlan)
-    return _of(lab, frame, program, mode, _object("STLFlowStats", pg_id=BULK[way.number]))
+    stats = _object("STLFlowStats", pg_id=BULK[way.number]) if counted else None
+    return _of(lab, frame, program, mode, stats)
 
 
 def _latency_stream(
@@ -128,7 +130,7 @@ def _latency_stream(
 
 
 def _of(
-    lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: dict, late: Fraction = Fraction(0)
+    lab: Lab, frame: bytes, program: list[dict] | None, mode: dict, stats: dict | None, late: Fraction = Fraction(0)
 ) -> dict:
     """A stream that begins `late` seconds after the trial's first frame."""
     packet = _object("STLPktBuilder", pkt_buffer={"bytes": base64.b64encode(frame).decode()}, vm=program)

@@ -153,6 +153,8 @@ class STLClient:
         if filtered != (mask is not None):
             raise STLError("Cannot set mask with filtered = False or the opposite, please supply both or neither")
         ports = set(self._ports(ports, acquired=True))
+        if filtered and not self._world.software:
+            raise STLError("TRex must be at --software mode for filtered service!")
         for port in ports:
             if not (enabled or filtered) and any(each and port in each[0] for each in self._captures):
                 raise STLError(f"unable to disable service mode - an active capture on port {port} exists")
@@ -224,17 +226,19 @@ class STLClient:
 
     def start(self, ports, mult="1", force=False, duration=-1):
         self._call("start", ports=ports, mult=mult, duration=duration)
-        self._ports(ports, acquired=True, idle=True, up=True)
+        self._ports(ports, acquired=True, idle=not force, up=not force)
         validate("mult", mult, str)
         validate("force", force, bool)
         validate("duration", duration, (int, float))
         if not MULTIPLIER.fullmatch(mult):
             raise STLArgumentError("mult", mult)
         for port in ports:
-            if port in self._service:
+            if port in self._service and not force:
                 raise STLError(f"port(s) [{port}]: cannot be under service mode - please disable service mode")
             if not self._streams.get(port):
                 raise STLError(f"Port {port} : *** unable to start traffic - no streams attached to port")
+            if self._service and self._world.hardware_counts and any(each.stats for each in self._streams[port]):
+                raise STLError(f"Port {min(self._service)} is under service mode, can't use flow_stats.")
             if not all(stream.explicit_macs for stream in self._streams[port]):
                 raise STLError(f"Port {port} dest MAC is invalid and there are streams without explicit dest MAC.")
             self._fits(port, float(mult), force)

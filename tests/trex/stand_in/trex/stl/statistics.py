@@ -15,6 +15,8 @@ def statistics(world, traffic):
     for port, sending in traffic.items():
         waits = sending.waits()
         for stream, sent, arrived, dropped in zip(sending.streams, *sending.counts(), strict=True):
+            if stream.stats is None:
+                continue
             group = stream.stats.pg_id
             if not passes(world, port, stream):
                 arrived = 0

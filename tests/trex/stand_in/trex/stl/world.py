@@ -53,6 +53,8 @@ class World:
     outage: list | None = None
     # value and its weight
     latency_us: list = field(default_factory=lambda: [[3, 9000], [25, 900], [140, 100]])
+    software: bool = False  # started with --software: no filters in NICs
+    hardware_counts: bool = True  # NICs count flows, as X710s do
     hdrh: bool = False  # started with --hdrh: latency has a histogram by hdrhistogram.org too
     out_of_order: int = 0
     bad_hdr: int = 0
