@@ -177,6 +177,7 @@ def test_a_run_that_was_killed_goes_on_from_its_rows(tmp_path: Path, monkeypatch
     assert len(box.made) - made == len(rows) - len(kept)
     for other in (
         ["--direction", "encrypt"],
+        ["--core-mhz", "250"],
         ["--load", "50"],
         ["--share", "50"],
         ["--goal", "ndr"],

@@ -34,6 +34,7 @@ _KEY = (
     "tables",
     "crypto",
     "chips",
+    "core_mhz",
     "seed",
     "line_rate_gbps",
     "duration_s",
