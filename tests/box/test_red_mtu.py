@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets from black that are longer than the MTU of red (docs/explanation/decrypt-path.md): cut, or
-given to the management CPU, which tells their sender; by scapy."""
+"""Packets from black that are longer than the MTU of red (docs/explanation/decrypt-path.md): cut,
+or given to the management CPU, which tells their sender; by scapy."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_fragment_in_transit_is_cut_again(make_box) -> None:
 
 
 def test_who_must_not_be_cut_is_for_the_cpu(make_box) -> None:
-    """As it came, its TTL with it. What is as long as the MTU passes. What has options is for the
+    """As it came, its TTL with it. A packet as long as the MTU passes. One with options is for the
     CPU, since the chip does not cut it, and so is a fragment whose pieces would begin anew at
     offset 0."""
     long = [v4(MTU + 1, flags="DF"), v6(MTU + 1), v4(9000, flags="DF"), v4(MTU + 1, options=ROUTER_ALERT), BEYOND]

@@ -141,12 +141,12 @@ class Inbound:
         if ecn is None:
             return "drop_ecn"
         odd = ["ecn_unexpected"] if unexpected(packet.tos, outer.tos) else []
+        fitting = with_ecn(clamped(data[: packet.total], self.segment_mtu), ecn)
         if self.red.owns(packet.dst) or of_one_link(packet):
-            return [f"punt_{TUNNEL}", *odd], (TUNNEL, for_cpu(with_ecn(data[: packet.total], ecn)))
+            return [f"punt_{TUNNEL}", *odd], (TUNNEL, for_cpu(fitting))
         if packet.ttl <= 1:
             return "drop_inner_ttl_expired"
         mac = self.paths.station(packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
-        fitting = with_ecn(clamped(data[: packet.total], self.segment_mtu), ecn)
         leaving = at_red(header("red", mac, fitting), forwarded(fitting), own, self.paths.red_mtu)
         if leaving is None:
             return [f"punt_{TOO_LONG}", *odd], (TOO_LONG, for_cpu(fitting))

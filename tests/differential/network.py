@@ -18,7 +18,8 @@ HOSTS = {
     for kind, own in enumerate(RED_LOCAL)
     for n in (1, 2, 3)
 }
-NEAR_RED = tuple(ip_interface(own).ip + n for own in RED_LOCAL for n in range(6))  # the box itself, too
+# The box itself, and hosts with and without a row.
+NEAR_RED = tuple(ip_interface(own).ip + n for own in RED_LOCAL for n in range(6))
 OTHER_LOCAL = "192.0.2.9"  # a second address of black, which is not the one IKE is taken at
 SPACE: dict[tuple[str, int], Network] = {
     ("red", 4): ip_network("10.1.0.0/16"),

@@ -68,7 +68,7 @@ def with_v6(space: Host) -> None:
 
 
 def test_senders_behind_the_tunnel_learn_the_mtu_of_red(tmp_path: Path) -> None:
-    """Over IPv4 and IPv6; what is as long as that MTU leaves there. The messages cross black inside
+    """Over IPv4 and IPv6; a packet as long as that MTU leaves there. The messages cross black in
     ESP, where scapy reads them."""
     record = tmp_path / "black.pcapng"
     with two_boxes(tmp_path, lines, record) as (a, b):

@@ -6,7 +6,8 @@ import "sallyport/mgmt/internal/xfrm"
 
 // CheckMTU refuses a red port of IPv6 addresses whose MTU no link of IPv6 may have (RFC 8200, 5):
 // senders never make their packets shorter than that, so longer ones would be lost. The error is at
-// the line that gave the MTU or the address, whichever came last. What stands already is not asked.
+// the line that gave the MTU or the address, whichever came last. A change of neither is not
+// judged.
 func (m *Model) CheckMTU() error {
 	mtu := m.Mtu(xfrm.Red)
 	if mtu >= xfrm.MinMTU6 || m.redMTU == nil {

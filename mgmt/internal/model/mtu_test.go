@@ -13,7 +13,7 @@ import (
 )
 
 // TestRedMTU: red keeps to an MTU of its own; with IPv6 addresses to none below that of IPv6, and
-// what was there stays.
+// the old one stays.
 func TestRedMTU(t *testing.T) {
 	const v6 = "addr add 2001:db8:1::1/64 dev red\n"
 	for _, test := range []struct {

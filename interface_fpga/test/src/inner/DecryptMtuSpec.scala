@@ -5,8 +5,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.InnerRegs
 
 /**
- * What leaves the red port under its MTU. Judged by scapy: tests/vectors/inner_frames/red_mtu.py has
- * the packets.
+ * What leaves the red port under its MTU. Judged by scapy: tests/vectors/inner_frames/red_mtu.py
+ * has the packets.
  */
 class DecryptMtuSpec extends AnyFunSuite with InnerPathsModel {
 
