@@ -48,7 +48,7 @@ def networks(site: int) -> list[str]:
 
 
 def policies(own: int) -> str:
-    """The tunnel carries the sites' networks beside the boxes'; the router has those of this one."""
+    """The tunnel carries the networks of sites and boxes; the router has those of this site."""
     tunnel, far = (TUNNEL, MIRRORED)[own], 1 - own
     lines = f"route add {SITES[own]} via {NEAR_ROUTER[own]} dev red\n"
     for near, there in ((SITES[own], NETWORKS[far]), (NETWORKS[own], SITES[far]), (SITES[own], SITES[far])):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m tests.tester.core_clock [SUITE ...]`: prints the lowest core clock at which two boxes
-carry all that the wires do, without loss, by suite and frame size (docs/explanation/performance.md).
+carry all that the wires do, without loss, by suite and frame size
+(docs/explanation/performance.md).
 
 Each cell is a search over the simulator's clocks of 37500/N MHz, with one trial a step. Lanes are
 modelled: their cycles are those of the RTL.

@@ -43,9 +43,9 @@ class TesterPort : public FrameSource, public FrameSink {
 
 struct WorldOptions {
   int boxes = 1;
-  int threads = 0;          // 0: as many as chips or cores, whichever is less
+  int threads = 0;               // 0: as many as chips or cores, whichever is less
   int64_t cableLatencyNs = 100;  // 20 m of fibre
-  bool lockStep = false;    // one thread, chips cycle by cycle
+  bool lockStep = false;         // one thread, chips cycle by cycle
 };
 
 class World {
