@@ -19,6 +19,23 @@ func (m *Model) Mtu(dev string) uint32 {
 	return xfrm.MaxMTU
 }
 
+// CheckMTU refuses a red port of IPv6 addresses whose MTU no link of IPv6 may have (RFC 8200, 5):
+// senders never make their packets shorter than that, so longer ones would be lost. The error is at
+// the line that gave the MTU or the address, whichever came last. A change of neither is not
+// judged.
+func (m *Model) CheckMTU() error {
+	mtu := m.Mtu(xfrm.Red)
+	if mtu >= xfrm.MinMTU6 || m.redMTU == nil {
+		return nil
+	}
+	for _, a := range m.Addrs {
+		if a.Dev == xfrm.Red && a.Prefix.Addr().Is6() {
+			return xfrm.Errorf(*m.redMTU, "red has the IPv6 address %s, which needs an mtu of at least %d (RFC 8200, 5), but that of red is %d", a.Prefix, xfrm.MinMTU6, mtu)
+		}
+	}
+	return nil
+}
+
 // PortMAC is the configured address of a port, or a locally administered one made of its first IPv4
 // address, else of the last four bytes of an IPv6 one, so that two boxes on one wire differ and the
 // same configuration always gives the same frames.
