@@ -110,7 +110,15 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answe
 		if !ok || to.secret && leaks(v, answer) || !d.shares.Take(flow.Src.Addr(), d.now()) || !note() {
 			return nil
 		}
-		if err := to.send(answer); err != nil {
+		send := func() error { return to.send(answer) }
+		if !to.secret {
+			err = send()
+		} else if sent, failed := d.session.SendBy(v, send); !sent {
+			return failed // a later packet asks again
+		} else {
+			err = failed
+		}
+		if err != nil {
 			return err
 		}
 		d.log.Debug("a sender was told of the path's MTU", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "mtu", mtu)

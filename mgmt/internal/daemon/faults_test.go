@@ -187,6 +187,47 @@ func TestTellForRed(t *testing.T) {
 	}
 }
 
+// TestTellBesideAChange: a message about a packet that came protected is not sent while the chips
+// are being written, nor by a configuration that they no longer have; and rows that let packets
+// pass in clear are written once the messages before have passed the rows of before.
+func TestTellBesideAChange(t *testing.T) {
+	r := newRig(t)
+	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel")
+	before, err := r.daemon.view()
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaving := make(chan struct{})
+	changed := make(chan struct{})
+	sent, err := r.daemon.session.SendBy(before, func() error {
+		go func() {
+			r.must("xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto icmp dir out priority 1 action allow")
+			close(changed)
+		}()
+		// Further messages go until the chips are being written. The change waits for this one.
+		for further := true; further; {
+			further, _ = r.daemon.session.SendBy(before, func() error { return nil })
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(50 * time.Millisecond)
+		select {
+		case <-changed:
+			t.Error("the change did not wait")
+		default:
+		}
+		close(leaving)
+		return nil
+	})
+	if <-leaving; !sent || err != nil {
+		t.Errorf("not sent: %v", err)
+	}
+	<-changed
+	if again, err := r.daemon.session.SendBy(before, func() error { return nil }); again || err != nil {
+		t.Errorf("sent by the configuration of before: %v", err)
+	}
+}
+
 // TestTooLongForRed: a packet out of a tunnel that is too long for red comes to no device; its
 // sender hears of it by policy. The device has red's MTU.
 func TestTooLongForRed(t *testing.T) {

@@ -3,6 +3,8 @@
 package session
 
 import (
+	"time"
+
 	"encoding/binary"
 	"net/netip"
 
@@ -71,9 +73,13 @@ func (s *Session) install(m *model.Model, p *plan.Plan) error {
 			}
 		}
 		if w.Phase >= plan.PhaseInsert && !opened {
-			// A rule that lets packets bypass goes in when the crypto chip lets them pass.
+			// A rule that lets packets bypass goes in when the crypto chip lets them pass, and no
+			// message is on its way that the policies of before protect.
 			opened = true
 			if err := rows.flush(); err != nil {
+				return err
+			}
+			if err := s.afterSent(); err != nil {
 				return err
 			}
 			if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, before|want[transport.Crypto]); err != nil {
@@ -153,6 +159,7 @@ func (s *Session) ports(m *model.Model) error {
 		),
 		chip.Set(transport.Inner, regs.InnerReasmTimeout, s.reassemblyTicks(transport.Inner, m)),
 		chip.Set(transport.Inner, regs.InnerReasmPerSource, m.Reassembly.PerSourceOrDefault()),
+		chip.Set(transport.Crypto, regs.CryptoSelfTestPeriod, uint32(s.Box.Clock(transport.Crypto).Units(time.Minute, 1<<20))),
 		chip.Set(transport.Inner, regs.InnerQosDscpLow, uint32(m.PriorityDSCPs())),
 		chip.Set(transport.Inner, regs.InnerQosDscpHigh, uint32(m.PriorityDSCPs()>>32)),
 		chip.Set(transport.Inner, regs.InnerSkipHeaders, uint32(m.SkippedHeaders())),

@@ -8,6 +8,7 @@ import (
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/plan"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/transport"
@@ -31,7 +32,40 @@ type published struct {
 	view atomic.Pointer[View]
 	// writing is the generation that the chips are being brought to; 0: none.
 	writing atomic.Uint32
+	// sending are messages of SendBy under way into the chips; sent says that there were some since
+	// the last change.
+	sending atomic.Int32
+	sent    atomic.Bool
 }
+
+// SendBy sends a message that the policies of a configuration protect. It sends nothing where the
+// chips are being brought to other policies, or have them: those might let it out in clear.
+func (s *Session) SendBy(v *View, send func() error) (sent bool, err error) {
+	p := &s.published
+	p.sending.Add(1)
+	defer p.sending.Add(-1)
+	if p.writing.Load() != 0 || p.view.Load() != v {
+		return false, nil
+	}
+	p.sent.Store(true)
+	return true, send()
+}
+
+// afterSent returns when the messages of SendBy have passed the policies that they were sent by. No
+// further one is sent meanwhile, because the chips are being written.
+func (s *Session) afterSent() error {
+	for s.published.sending.Load() > 0 {
+		time.Sleep(sendingPoll)
+	}
+	if !s.published.sent.Swap(false) {
+		return nil
+	}
+	// A card's mailbox may hold a frame so long, and then the injector, whose bucket it waits for.
+	time.Sleep(transport.MailboxPatience)
+	return s.Box.Wait(plan.DrainTime)
+}
+
+const sendingPoll = time.Millisecond
 
 // View gives the configuration that the chips hold, without waiting for a change that runs: until
 // its end that is the configuration of before. Nil where the chips do not hold it: they were reset,

@@ -19,7 +19,7 @@ import (
 // frame may be in coming or going, and how often it is asked for meanwhile.
 const (
 	mailboxIdle     = time.Millisecond
-	mailboxPatience = 100 * time.Millisecond
+	MailboxPatience = 100 * time.Millisecond
 	mailboxGap      = 100 * time.Microsecond
 )
 
@@ -237,7 +237,7 @@ func (m *Mailbox) state(c Chip, r regs.Register) (state, error) {
 // the caller has read `now` before.
 func (m *Mailbox) until(c Chip, r regs.Register, bit regs.Field, now state) (state, error) {
 	var err error
-	for deadline := time.Now().Add(mailboxPatience); err == nil && !now.has(bit) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(MailboxPatience); err == nil && !now.has(bit) && time.Now().Before(deadline); {
 		if !m.wait(mailboxGap) {
 			return now, net.ErrClosed
 		}
