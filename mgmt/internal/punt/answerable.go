@@ -9,9 +9,12 @@ var noErrors = map[uint16]bool{0: true, 8: true, 9: true, 10: true, 13: true, 14
 
 const firstV6Information = 128
 
+// redirectV6 is one about which no error is told (RFC 4443, 2.4 e.2).
+const redirectV6 = 137
+
 // Answerable reports whether an ICMP error may answer a packet. It may not answer multicast, a
-// packet from a group address or from none of a single host, or an ICMP error (RFC 1122, 3.2.2;
-// RFC 1812, 4.3.2.7; RFC 4443, 2.4 e).
+// packet from a group address or from none of a single host, or an ICMP error or redirect (RFC
+// 1122, 3.2.2; RFC 1812, 4.3.2.7; RFC 4443, 2.4 e).
 func Answerable(packet xfrm.Selector) bool {
 	const icmp, icmpV6 = 1, 58
 	src, dst := packet.Src.Addr(), packet.Dst.Addr()
@@ -24,7 +27,7 @@ func Answerable(packet xfrm.Selector) bool {
 	case packet.Proto == icmp:
 		return packet.Type.Given && noErrors[packet.Type.First]
 	case packet.Proto == icmpV6:
-		return packet.Type.Given && packet.Type.First >= firstV6Information
+		return packet.Type.Given && packet.Type.First >= firstV6Information && packet.Type.First != redirectV6
 	}
 	return true
 }
