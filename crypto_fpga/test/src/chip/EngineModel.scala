@@ -31,6 +31,7 @@ object EngineModel {
     engine.io.axil <> chip.axil
     engine.io.tamper := chip.tamper
     engine.io.noise := LFSR(16)(0)
+    engine.io.coreKhz := 300000.U
     chip.ready := engine.io.ready
   })
 }

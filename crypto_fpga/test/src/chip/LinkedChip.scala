@@ -58,6 +58,7 @@ object LinkedChip {
     core.io.axil <> streams.axil
     core.io.tamper := streams.tamper
     core.io.noise := false.B
+    core.io.coreKhz := 300000.U
     streams.ready := core.io.ready
   }
 }

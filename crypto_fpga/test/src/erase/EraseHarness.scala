@@ -44,5 +44,6 @@ class EraseHarness(config: CryptoConfig) extends Module {
   engine.io.axil <> io.axil
   engine.io.tamper := io.tamper
   engine.io.noise := false.B
+  engine.io.coreKhz := 300000.U
   io.ready := engine.io.ready
 }

@@ -28,6 +28,7 @@ class SelfTestSpec extends SharedModel[DuplexHarness, SelfTestBench] {
     engine.io.axil <> chip.axil
     engine.io.tamper := chip.tamper
     engine.io.noise := false.B
+    engine.io.coreKhz := 300000.U
     chip.ready := engine.io.ready
   })
 

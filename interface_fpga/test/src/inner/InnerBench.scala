@@ -63,6 +63,7 @@ class InnerCoreHarness(config: InnerConfig) extends InnerHarness {
   io.punt <> core.io.punt
   core.io.inject <> io.inject
   core.io.axil <> io.axil
+  core.io.coreKhz := 300000.U
   io.ready := core.io.ready
   far.io.in <> io.fromLink
   io.toLink <> far.io.out

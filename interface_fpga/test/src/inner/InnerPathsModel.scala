@@ -43,6 +43,7 @@ class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
   io.punt <> paths.io.punt
   paths.io.inject <> io.inject
   paths.io.axil <> io.axil
+  paths.io.coreKhz := 300000.U
   io.toLink <> paths.io.toLink
   paths.io.fromLink <> io.fromLink
   paths.io.linkUp := io.linkUp

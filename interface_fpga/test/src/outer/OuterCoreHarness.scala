@@ -39,6 +39,7 @@ class OuterCoreHarness(config: OuterConfig) extends Module {
   io.punt <> core.io.punt
   core.io.inject <> io.inject
   core.io.axil <> io.axil
+  core.io.coreKhz := 300000.U
   io.ready := core.io.ready
   far.io.in <> io.fromCrypto
   io.toCrypto <> far.io.out
