@@ -27,6 +27,7 @@ IDENTITY = (
     "boxes",
     "sas",
     "tables",
+    "core_mhz",
     "rekeys",
     "simulated",
 )
@@ -118,7 +119,7 @@ def _check(path: Path, number: int, row: dict) -> None:
         if column not in row:
             raise InputError(f"{path}: row {number} has no {column}; give a file that rfc2544 --json wrote")
     wrong = [name for name, kind in FIGURES.items() if not _is(row[name], kind)]
-    wrong += [name for name in IDENTITY if not isinstance(row[name], str | int)]
+    wrong += [name for name in IDENTITY if not isinstance(row[name], str | int | float)]
     latency = row["latency_ns"]
     if latency is not None and not (
         isinstance(latency, dict) and all(_is(latency.get(key), float) for key in ("avg", "p99"))

@@ -3,10 +3,20 @@
 
 from __future__ import annotations
 
+import math
+
 import click
 
 from sallyport import suites
-from sallyport.simulator import CHIPS, CORE_MHZ, CRYPTO, CRYPTO_VARIABLE
+from sallyport.simulator import CHIPS, CORE_MHZ, CRYPTO, CRYPTO_VARIABLE, core_clock
+
+
+def _core_clock(_context: click.Context, _parameter: click.Parameter, mhz: float) -> float:
+    """The clock that the chips will have."""
+    if math.isnan(mhz):
+        raise click.BadParameter(f"nan is no clock; give {CORE_MHZ[0]} to {CORE_MHZ[1]}")
+    return core_clock(mhz)
+
 
 SUITE_HELP = f"One of {', '.join(suites.SUITES)}; or several with commas, which the SAs take in turn."
 
@@ -29,6 +39,7 @@ chips_option = click.option(
 core_mhz_option = click.option(
     "--core-mhz",
     type=click.FloatRange(CORE_MHZ[0], CORE_MHZ[1]),
+    callback=_core_clock,
     default=CORE_MHZ[1],
     show_default=True,
     help="Core clock of all chips; the next lower one of 37500/N MHz.",

@@ -5,6 +5,7 @@ through the real `sallyctl`."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -34,6 +35,12 @@ SHELL = {"rtl": "sallyport-sim-shell", "model": "sallyport-sim-shell-model"}
 
 # Clocks that the cores may have, in MHz.
 CORE_MHZ = (150, 300)
+
+
+def core_clock(mhz: float) -> float:
+    """The fastest clock that the simulator has and that is no faster, in MHz."""
+    return round(37_500 / math.ceil(round(37_500 / mhz, 6)), 6)
+
 
 # The tester's own addresses, the far end of every wire that has no other box on it.
 TESTER_MAC = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}

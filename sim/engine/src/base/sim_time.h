@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace sallyport::sim {
@@ -32,9 +33,9 @@ class CoreClock {
 
   // The fastest clock that is no faster than `mhz`.
   static CoreClock atMost(double mhz) {
-    const auto ticks = static_cast<Tick>(static_cast<double>(kTicksPerSecond) / (mhz * 1e6));
-    const bool exact = static_cast<double>(ticks) * mhz * 1e6 >= static_cast<double>(kTicksPerSecond);
-    return CoreClock(exact ? ticks : ticks + 1);
+    // A clock of whole ticks that was rounded is the same one.
+    const double ticks = static_cast<double>(kTicksPerSecond) / (mhz * 1e6);
+    return CoreClock(static_cast<Tick>(std::ceil(ticks - 1e-6)));
   }
 
   double hz() const { return static_cast<double>(kTicksPerSecond) / static_cast<double>(ticksPerCycle); }

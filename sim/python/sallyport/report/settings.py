@@ -15,6 +15,7 @@ _TITLES = {
     "nat_t": "NAT-T",
     "sas": "SAs",
     "tables": "Tables",
+    "core_mhz": "Core MHz",
     "rekeys": "Rekeys",
     "seed": "Seed",
     "simulated": "Origin",
@@ -56,6 +57,7 @@ def series(row: dict, keys: list[str]) -> str:
         "nat_t": lambda: "ESP in UDP" if row["nat_t"] else "ESP in IP",
         "sas": lambda: f"{count(row['sas'])} SA{'s' if row['sas'] > 1 else ''} a direction",
         "tables": lambda: f"{row['tables']} tables",
+        "core_mhz": lambda: f"a core clock of {row['core_mhz']:g} MHz",
         "rekeys": lambda: f"{count(row['rekeys'])} rekeys",
         "seed": lambda: f"seed {row['seed']}",
     }
@@ -75,6 +77,7 @@ def describe(rows: list[dict]) -> str:
         *(_said(first, differ, "nat_t", "with and without ESP in UDP") if first["nat_t"] or "nat_t" in differ else ()),
         *_said(first, differ, "sas", f"{count(min(r['sas'] for r in rows))} to {count(max(r['sas'] for r in rows))} SAs a direction"),
         *(_said(first, differ, "tables", "standard and full tables") if first["tables"] != "standard" or "tables" in differ else ()),
+        *(_said(first, differ, "core_mhz", "several core clocks") if first["core_mhz"] != 300 or "core_mhz" in differ else ()),
         *(_said(first, differ, "rekeys", "with and without rekeys") if first["rekeys"] or "rekeys" in differ else ()),
     ]  # fmt: skip
     return ", ".join(parts)

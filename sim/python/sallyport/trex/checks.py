@@ -32,6 +32,8 @@ def setup(lab: Lab, asked: Setup) -> None:
         raise InputError("--rekeys: a trial does not change the lab's boxes; leave it out, or use --backend sim")
     if asked.tables != "standard":
         raise InputError(f"--tables {asked.tables}: these are tables of simulated chips; leave it out")
+    if asked.chips != "core":
+        raise InputError(f"--chips {asked.chips}: it says what of simulated chips runs; leave it out")
     if asked.core_mhz != CORE_MHZ[1]:
         raise InputError(f"--core-mhz {asked.core_mhz:g}: it is the clock of simulated chips; leave it out")
     if not 1 <= asked.sas <= MAX_TUNNELS:
