@@ -21,6 +21,7 @@ InterfaceFuzz::InterfaceFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, Kin
     if (kind_.sequenceToChip && !packet.header.bypass)
       judge_.numberedBy(packet.given, packet.header.sa, packet.sequence);
   };
+  judge_.linkToCpu = kind_.sequenceToChip;
   start();
 }
 

@@ -18,7 +18,10 @@ const char* name(Exit exit) {
 constexpr size_t kHeaders = 14 + 8 + 60;
 
 // Frames go from the port to the link and to the CPU, packets from link and CPU to the port.
-bool mayLeave(Entry entry, Exit exit) { return (entry == Entry::mac) == (exit != Exit::mac); }
+bool mayLeave(Entry entry, Exit exit, bool linkToCpu) {
+  if (entry == Entry::link && exit == Exit::punt) return linkToCpu;
+  return (entry == Entry::mac) == (exit != Exit::mac);
+}
 
 }  // namespace
 
@@ -93,7 +96,7 @@ std::optional<InterfaceJudge::Left> InterfaceJudge::left(Exit exit, const Bytes&
   Given& given = given_[packet];
   if (packet < first_) wrong("a packet of an earlier round");
   if (given.broken) wrong("a damaged frame");
-  if (!mayLeave(given.entry, exit)) wrong("a packet that came in elsewhere");
+  if (!mayLeave(given.entry, exit, linkToCpu)) wrong("a packet that came in elsewhere");
   if (!place) return Left{packet, false};
   if (!wholeRun()) wrong("a packet with bytes that are not its own");
   if (size_t behind = at + length; find(bytes, behind)) wrong("a packet with a part of another, or of itself");

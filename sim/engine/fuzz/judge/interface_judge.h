@@ -18,6 +18,9 @@ enum class Exit : uint8_t { mac, link, punt };
 // left() throws std::runtime_error on bytes that must not leave.
 class InterfaceJudge {
  public:
+  // Packets of the link may leave to the CPU, as the inner chip's do.
+  bool linkToCpu = false;
+
   // A payload that is about to go in; its bytes.
   Bytes give(Entry entry, size_t length);
   uint32_t last() const { return static_cast<uint32_t>(given_.size()) - 1; }
