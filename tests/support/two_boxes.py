@@ -72,6 +72,10 @@ def two_boxes(
                 space.run("ip", "route", "add", *route)
                 boxes.append(LiveBox(space, daemon, Client(daemon.control)))
             yield boxes
+            # No box asks the other one for its address any more once that has no daemon, whose
+            # card would hold the question.
+            for box in boxes:
+                box.space.run("ip", "link", "set", "sp-black", "down")
             for box in boxes:
                 box.client.close()
                 assert box.daemon.stop() == 0, box.daemon.log()
