@@ -17,16 +17,7 @@ from sallyport.report.kinds import verdict
 
 # What makes a row the same row in another run; the seed does not, for it must not matter.
 IDENTITY = (
-    "test",
-    "frame_size",
-    "suite",
-    "mode",
-    "ip",
-    "nat_t",
-    "direction",
-    "boxes",
-    "sas",
-    "tables",
+    *rows.MEASURED,
     "core_mhz",
     "rekeys",
     "simulated",

@@ -20,8 +20,8 @@ def _figures(latency: Latency | None) -> dict[str, float] | None:
     return latency and {key: round(value, 1) for key, value in asdict(latency).items()}
 
 
-# The columns that tell cases apart, of one command and of others.
-_KEY = (
+# Columns of the subject of a row: its test, frames, suites and boxes.
+MEASURED = (
     "test",
     "frame_size",
     "suite",
@@ -32,6 +32,10 @@ _KEY = (
     "boxes",
     "sas",
     "tables",
+)
+# Those that tell cases apart, of one command and of others.
+_KEY = (
+    *MEASURED,
     "crypto",
     "chips",
     "core_mhz",

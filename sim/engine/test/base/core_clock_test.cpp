@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/sim_time.h"
+#include "test/wire/endless.h"
 #include "wire/link_model.h"
 #include "wire/mac_model.h"
 
@@ -56,25 +57,9 @@ TEST(CoreClock, TimesBecomeCycles) {
   EXPECT_EQ(nanosecondsToCycles(5), 2);
 }
 
-// Back-to-back frames of 64 bytes, as mac_test.cpp has them at 300 MHz.
-class Endless : public FrameSource {
- public:
-  Tick nextStart() override { return next_; }
-  Frame pop() override {
-    Frame frame;
-    frame.bytes.assign(kMinFrameBytes - kFcsBytes, 0);
-    frame.start = next_;
-    next_ += slotTicks(kMinFrameBytes);
-    return frame;
-  }
-
- private:
-  Tick next_ = 0;
-};
-
 TEST(CoreClock, TheWireKeepsItsRate) {
   const With slow(CoreClock(150));
-  Endless source;
+  Endless source(kMinFrameBytes);
   MacReceiver mac(&source);
   int64_t frames = 0;
   for (Cycle now = 0; now < 250'000; now++) {  // 1 ms

@@ -3,28 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/chip_fault.h"
+#include "test/wire/endless.h"
 #include "wire/mac_model.h"
 
 namespace sallyport::sim {
 namespace {
-
-// Back-to-back frames of one size.
-class Endless : public FrameSource {
- public:
-  explicit Endless(int64_t length) : length_(length) {}
-  Tick nextStart() override { return next_; }
-  Frame pop() override {
-    Frame frame;
-    frame.bytes.assign(length_ - kFcsBytes, 0);
-    frame.start = next_;
-    next_ += slotTicks(length_);
-    return frame;
-  }
-
- private:
-  int64_t length_;
-  Tick next_ = 0;
-};
 
 class Keep : public FrameSink {
  public:
