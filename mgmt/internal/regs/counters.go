@@ -131,6 +131,8 @@ const (
 	InnerCounterDropPuntRedMtu            = 123
 	InnerCounterRedFragPackets            = 124
 	InnerCounterRedFragSplit              = 125
+	InnerCounterDropPrefixUpset           = 126
+	InnerCounterPrefixRowUpset            = 127
 )
 
 // InnerCounters is ordered by index.
@@ -261,6 +263,8 @@ var InnerCounters = []Counter{
 	{Name: "drop_punt_red_mtu", Index: 123, Path: "decrypt", Kind: "drop"},
 	{Name: "red_frag_packets", Index: 124, Path: "decrypt", Kind: "info"},
 	{Name: "red_frag_split", Index: 125, Path: "decrypt", Kind: "split"},
+	{Name: "drop_prefix_upset", Index: 126, Path: "decrypt", Kind: "drop"},
+	{Name: "prefix_row_upset", Index: 127, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.

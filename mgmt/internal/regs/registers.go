@@ -43,6 +43,7 @@ var (
 	CommonCapabilityPeerBits               = Register{Name: "capability_peer_bits", Offset: 0x050, Count: 1, Role: Build}
 	CommonCapabilityCoreKhz                = Register{Name: "capability_core_khz", Offset: 0x054, Count: 1, Role: Status}
 	CommonCapabilityCoreKhzKhz             = Field{LSB: 0, Width: 20}
+	CommonCapabilityPrefixBits             = Register{Name: "capability_prefix_bits", Offset: 0x058, Count: 1, Role: Build}
 	CommonStatus                           = Register{Name: "status", Offset: 0x084, Count: 1, Role: Status}
 	CommonStatusReady                      = Field{LSB: 0, Width: 1}
 	CommonStatusLinkUp                     = Field{LSB: 1, Width: 1}
@@ -87,6 +88,7 @@ var CommonRegisters = []Register{
 	CommonCapabilityHostBits,
 	CommonCapabilityPeerBits,
 	CommonCapabilityCoreKhz,
+	CommonCapabilityPrefixBits,
 	CommonStatus,
 	CommonCyclesLo,
 	CommonCyclesHi,

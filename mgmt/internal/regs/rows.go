@@ -180,6 +180,93 @@ var HostRow = struct {
 	TagBytes: Field{LSB: 184, Width: 64},
 }
 
+// PrefixRow is the layout of one row.
+var PrefixRow = struct {
+	Bits                                                                                                                                                                                                                       int
+	End0, End1, End2, End3, End4, End5, End6, End7, End8, End9, End10, End11, End12, End13, Group0, Group1, Group2, Group3, Group4, Group5, Group6, Group7, Group8, Group9, Group10, Group11, Group12, Group13, Group14, Valid Field
+}{
+	Bits:    1017,
+	End0:    Field{LSB: 0, Width: 64},
+	End1:    Field{LSB: 64, Width: 64},
+	End2:    Field{LSB: 128, Width: 64},
+	End3:    Field{LSB: 192, Width: 64},
+	End4:    Field{LSB: 256, Width: 64},
+	End5:    Field{LSB: 320, Width: 64},
+	End6:    Field{LSB: 384, Width: 64},
+	End7:    Field{LSB: 448, Width: 64},
+	End8:    Field{LSB: 512, Width: 64},
+	End9:    Field{LSB: 576, Width: 64},
+	End10:   Field{LSB: 640, Width: 64},
+	End11:   Field{LSB: 704, Width: 64},
+	End12:   Field{LSB: 768, Width: 64},
+	End13:   Field{LSB: 832, Width: 64},
+	Group0:  Field{LSB: 896, Width: 8},
+	Group1:  Field{LSB: 904, Width: 8},
+	Group2:  Field{LSB: 912, Width: 8},
+	Group3:  Field{LSB: 920, Width: 8},
+	Group4:  Field{LSB: 928, Width: 8},
+	Group5:  Field{LSB: 936, Width: 8},
+	Group6:  Field{LSB: 944, Width: 8},
+	Group7:  Field{LSB: 952, Width: 8},
+	Group8:  Field{LSB: 960, Width: 8},
+	Group9:  Field{LSB: 968, Width: 8},
+	Group10: Field{LSB: 976, Width: 8},
+	Group11: Field{LSB: 984, Width: 8},
+	Group12: Field{LSB: 992, Width: 8},
+	Group13: Field{LSB: 1000, Width: 8},
+	Group14: Field{LSB: 1008, Width: 8},
+	Valid:   Field{LSB: 1016, Width: 1},
+}
+
+// PrefixChildRow is the layout of one row.
+var PrefixChildRow = struct {
+	Bits                                                                                                                               int
+	Child0, Child1, Child2, Child3, Child4, Child5, Child6, Child7, Child8, Child9, Child10, Child11, Child12, Child13, Child14, Valid Field
+}{
+	Bits:    241,
+	Child0:  Field{LSB: 0, Width: 12},
+	Child1:  Field{LSB: 16, Width: 12},
+	Child2:  Field{LSB: 32, Width: 12},
+	Child3:  Field{LSB: 48, Width: 12},
+	Child4:  Field{LSB: 64, Width: 12},
+	Child5:  Field{LSB: 80, Width: 12},
+	Child6:  Field{LSB: 96, Width: 12},
+	Child7:  Field{LSB: 112, Width: 12},
+	Child8:  Field{LSB: 128, Width: 12},
+	Child9:  Field{LSB: 144, Width: 12},
+	Child10: Field{LSB: 160, Width: 12},
+	Child11: Field{LSB: 176, Width: 12},
+	Child12: Field{LSB: 192, Width: 12},
+	Child13: Field{LSB: 208, Width: 12},
+	Child14: Field{LSB: 224, Width: 12},
+	Valid:   Field{LSB: 240, Width: 1},
+}
+
+// PrefixRootRow is the layout of one row.
+var PrefixRootRow = struct {
+	Bits        int
+	Node, Valid Field
+}{
+	Bits:  13,
+	Node:  Field{LSB: 0, Width: 12},
+	Valid: Field{LSB: 12, Width: 1},
+}
+
+// HopGroupRow is the layout of one row.
+var HopGroupRow = struct {
+	Bits                                           int
+	Hop0, Hop1, Hop2, Hop3, Last, Connected, Valid Field
+}{
+	Bits:      36,
+	Hop0:      Field{LSB: 0, Width: 8},
+	Hop1:      Field{LSB: 8, Width: 8},
+	Hop2:      Field{LSB: 16, Width: 8},
+	Hop3:      Field{LSB: 24, Width: 8},
+	Last:      Field{LSB: 32, Width: 2},
+	Connected: Field{LSB: 34, Width: 1},
+	Valid:     Field{LSB: 35, Width: 1},
+}
+
 // OutboundKeyRow is the layout of one row.
 var OutboundKeyRow = struct {
 	Bits                                                                                  int

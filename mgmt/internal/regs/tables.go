@@ -17,6 +17,10 @@ var (
 	InnerTableDummy         = Table{Name: "dummy", Number: 9, Kind: "direct", RowBits: 64}
 	InnerTableDscpSa        = Table{Name: "dscp_sa", Number: 10, Kind: "direct", RowBits: 17}
 	InnerTableHost          = Table{Name: "host", Number: 11, Kind: "cuckoo", RowBits: 248}
+	InnerTablePrefix        = Table{Name: "prefix", Number: 12, Kind: "direct", RowBits: 1017}
+	InnerTablePrefixChild   = Table{Name: "prefix_child", Number: 13, Kind: "direct", RowBits: 241}
+	InnerTablePrefixRoot    = Table{Name: "prefix_root", Number: 14, Kind: "direct", RowBits: 13}
+	InnerTableHopGroup      = Table{Name: "hop_group", Number: 15, Kind: "direct", RowBits: 36}
 )
 
 // InnerTables is ordered by number.
@@ -33,6 +37,10 @@ var InnerTables = []Table{
 	InnerTableDummy,
 	InnerTableDscpSa,
 	InnerTableHost,
+	InnerTablePrefix,
+	InnerTablePrefixChild,
+	InnerTablePrefixRoot,
+	InnerTableHopGroup,
 }
 
 // Tables of the crypto chip.

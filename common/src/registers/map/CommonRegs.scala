@@ -49,6 +49,7 @@ object CommonRegs {
   object CapabilityCoreKhz {
     val khz = RowField(0, 20)
   }
+  val capabilityPrefixBits = RegisterDesc("capability_prefix_bits", 0x058, RegisterRole.Build)
   val status = RegisterDesc("status", 0x084, RegisterRole.Status)
   object Status {
     val ready = RowField(0, 1)
@@ -102,6 +103,7 @@ object CommonRegs {
     capabilityHostBits,
     capabilityPeerBits,
     capabilityCoreKhz,
+    capabilityPrefixBits,
     status,
     cyclesLo,
     cyclesHi,

@@ -129,6 +129,8 @@ object InnerCounters {
   val dropPuntRedMtu = 123
   val redFragPackets = 124
   val redFragSplit = 125
+  val dropPrefixUpset = 126
+  val prefixRowUpset = 127
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -255,7 +257,9 @@ object InnerCounters {
     CounterDesc("punt_clear_mtu", 122, "decrypt", "punted"),
     CounterDesc("drop_punt_red_mtu", 123, "decrypt", "drop"),
     CounterDesc("red_frag_packets", 124, "decrypt", "info"),
-    CounterDesc("red_frag_split", 125, "decrypt", "split")
+    CounterDesc("red_frag_split", 125, "decrypt", "split"),
+    CounterDesc("drop_prefix_upset", 126, "decrypt", "drop"),
+    CounterDesc("prefix_row_upset", 127, "decrypt", "info")
   )
 }
 

@@ -256,6 +256,140 @@ object HostRow extends Row {
   )
 }
 
+object PrefixRow extends Row {
+  val bits: Int = 1017
+  val end0 = RowField(0, 64)
+  val end1 = RowField(64, 64)
+  val end2 = RowField(128, 64)
+  val end3 = RowField(192, 64)
+  val end4 = RowField(256, 64)
+  val end5 = RowField(320, 64)
+  val end6 = RowField(384, 64)
+  val end7 = RowField(448, 64)
+  val end8 = RowField(512, 64)
+  val end9 = RowField(576, 64)
+  val end10 = RowField(640, 64)
+  val end11 = RowField(704, 64)
+  val end12 = RowField(768, 64)
+  val end13 = RowField(832, 64)
+  val group0 = RowField(896, 8)
+  val group1 = RowField(904, 8)
+  val group2 = RowField(912, 8)
+  val group3 = RowField(920, 8)
+  val group4 = RowField(928, 8)
+  val group5 = RowField(936, 8)
+  val group6 = RowField(944, 8)
+  val group7 = RowField(952, 8)
+  val group8 = RowField(960, 8)
+  val group9 = RowField(968, 8)
+  val group10 = RowField(976, 8)
+  val group11 = RowField(984, 8)
+  val group12 = RowField(992, 8)
+  val group13 = RowField(1000, 8)
+  val group14 = RowField(1008, 8)
+  val valid = RowField(1016, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "end0" -> end0,
+    "end1" -> end1,
+    "end2" -> end2,
+    "end3" -> end3,
+    "end4" -> end4,
+    "end5" -> end5,
+    "end6" -> end6,
+    "end7" -> end7,
+    "end8" -> end8,
+    "end9" -> end9,
+    "end10" -> end10,
+    "end11" -> end11,
+    "end12" -> end12,
+    "end13" -> end13,
+    "group0" -> group0,
+    "group1" -> group1,
+    "group2" -> group2,
+    "group3" -> group3,
+    "group4" -> group4,
+    "group5" -> group5,
+    "group6" -> group6,
+    "group7" -> group7,
+    "group8" -> group8,
+    "group9" -> group9,
+    "group10" -> group10,
+    "group11" -> group11,
+    "group12" -> group12,
+    "group13" -> group13,
+    "group14" -> group14,
+    "valid" -> valid
+  )
+}
+
+object PrefixChildRow extends Row {
+  val bits: Int = 241
+  val child0 = RowField(0, 12)
+  val child1 = RowField(16, 12)
+  val child2 = RowField(32, 12)
+  val child3 = RowField(48, 12)
+  val child4 = RowField(64, 12)
+  val child5 = RowField(80, 12)
+  val child6 = RowField(96, 12)
+  val child7 = RowField(112, 12)
+  val child8 = RowField(128, 12)
+  val child9 = RowField(144, 12)
+  val child10 = RowField(160, 12)
+  val child11 = RowField(176, 12)
+  val child12 = RowField(192, 12)
+  val child13 = RowField(208, 12)
+  val child14 = RowField(224, 12)
+  val valid = RowField(240, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "child0" -> child0,
+    "child1" -> child1,
+    "child2" -> child2,
+    "child3" -> child3,
+    "child4" -> child4,
+    "child5" -> child5,
+    "child6" -> child6,
+    "child7" -> child7,
+    "child8" -> child8,
+    "child9" -> child9,
+    "child10" -> child10,
+    "child11" -> child11,
+    "child12" -> child12,
+    "child13" -> child13,
+    "child14" -> child14,
+    "valid" -> valid
+  )
+}
+
+object PrefixRootRow extends Row {
+  val bits: Int = 13
+  val node = RowField(0, 12)
+  val valid = RowField(12, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "node" -> node,
+    "valid" -> valid
+  )
+}
+
+object HopGroupRow extends Row {
+  val bits: Int = 36
+  val hop0 = RowField(0, 8)
+  val hop1 = RowField(8, 8)
+  val hop2 = RowField(16, 8)
+  val hop3 = RowField(24, 8)
+  val last = RowField(32, 2)
+  val connected = RowField(34, 1)
+  val valid = RowField(35, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "hop0" -> hop0,
+    "hop1" -> hop1,
+    "hop2" -> hop2,
+    "hop3" -> hop3,
+    "last" -> last,
+    "connected" -> connected,
+    "valid" -> valid
+  )
+}
+
 object OutboundKeyRow extends Row {
   val bits: Int = 1024
   val key = RowField(0, 256)

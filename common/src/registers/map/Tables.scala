@@ -15,6 +15,10 @@ object InnerTables {
   val dummy = 9
   val dscpSa = 10
   val host = 11
+  val prefix = 12
+  val prefixChild = 13
+  val prefixRoot = 14
+  val hopGroup = 15
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
@@ -27,7 +31,11 @@ object InnerTables {
     TableDesc("inbound_rule", 8, "ternary", RuleRow, writeOnly = false),
     TableDesc("dummy", 9, "direct", DummyRow, writeOnly = false),
     TableDesc("dscp_sa", 10, "direct", DscpSaRow, writeOnly = false),
-    TableDesc("host", 11, "cuckoo", HostRow, writeOnly = false)
+    TableDesc("host", 11, "cuckoo", HostRow, writeOnly = false),
+    TableDesc("prefix", 12, "direct", PrefixRow, writeOnly = false),
+    TableDesc("prefix_child", 13, "direct", PrefixChildRow, writeOnly = false),
+    TableDesc("prefix_root", 14, "direct", PrefixRootRow, writeOnly = false),
+    TableDesc("hop_group", 15, "direct", HopGroupRow, writeOnly = false)
   )
 }
 

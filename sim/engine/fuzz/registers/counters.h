@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 126> kInnerCounters{{
+inline constexpr std::array<Counter, 128> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -138,6 +138,8 @@ inline constexpr std::array<Counter, 126> kInnerCounters{{
     {"drop_punt_red_mtu", "decrypt", "drop"},
     {"red_frag_packets", "decrypt", "info"},
     {"red_frag_split", "decrypt", "split"},
+    {"drop_prefix_upset", "decrypt", "drop"},
+    {"prefix_row_upset", "decrypt", "info"},
 }};
 
 inline constexpr std::array<Counter, 31> kCryptoCounters{{

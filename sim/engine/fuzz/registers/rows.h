@@ -137,6 +137,73 @@ inline constexpr Field kMac{136, 48};
 inline constexpr Field kTagBytes{184, 64};
 }  // namespace host_row
 
+namespace prefix_row {
+inline constexpr Field kEnd0{0, 64};
+inline constexpr Field kEnd1{64, 64};
+inline constexpr Field kEnd2{128, 64};
+inline constexpr Field kEnd3{192, 64};
+inline constexpr Field kEnd4{256, 64};
+inline constexpr Field kEnd5{320, 64};
+inline constexpr Field kEnd6{384, 64};
+inline constexpr Field kEnd7{448, 64};
+inline constexpr Field kEnd8{512, 64};
+inline constexpr Field kEnd9{576, 64};
+inline constexpr Field kEnd10{640, 64};
+inline constexpr Field kEnd11{704, 64};
+inline constexpr Field kEnd12{768, 64};
+inline constexpr Field kEnd13{832, 64};
+inline constexpr Field kGroup0{896, 8};
+inline constexpr Field kGroup1{904, 8};
+inline constexpr Field kGroup2{912, 8};
+inline constexpr Field kGroup3{920, 8};
+inline constexpr Field kGroup4{928, 8};
+inline constexpr Field kGroup5{936, 8};
+inline constexpr Field kGroup6{944, 8};
+inline constexpr Field kGroup7{952, 8};
+inline constexpr Field kGroup8{960, 8};
+inline constexpr Field kGroup9{968, 8};
+inline constexpr Field kGroup10{976, 8};
+inline constexpr Field kGroup11{984, 8};
+inline constexpr Field kGroup12{992, 8};
+inline constexpr Field kGroup13{1000, 8};
+inline constexpr Field kGroup14{1008, 8};
+inline constexpr Field kValid{1016, 1};
+}  // namespace prefix_row
+
+namespace prefix_child_row {
+inline constexpr Field kChild0{0, 12};
+inline constexpr Field kChild1{16, 12};
+inline constexpr Field kChild2{32, 12};
+inline constexpr Field kChild3{48, 12};
+inline constexpr Field kChild4{64, 12};
+inline constexpr Field kChild5{80, 12};
+inline constexpr Field kChild6{96, 12};
+inline constexpr Field kChild7{112, 12};
+inline constexpr Field kChild8{128, 12};
+inline constexpr Field kChild9{144, 12};
+inline constexpr Field kChild10{160, 12};
+inline constexpr Field kChild11{176, 12};
+inline constexpr Field kChild12{192, 12};
+inline constexpr Field kChild13{208, 12};
+inline constexpr Field kChild14{224, 12};
+inline constexpr Field kValid{240, 1};
+}  // namespace prefix_child_row
+
+namespace prefix_root_row {
+inline constexpr Field kNode{0, 12};
+inline constexpr Field kValid{12, 1};
+}  // namespace prefix_root_row
+
+namespace hop_group_row {
+inline constexpr Field kHop0{0, 8};
+inline constexpr Field kHop1{8, 8};
+inline constexpr Field kHop2{16, 8};
+inline constexpr Field kHop3{24, 8};
+inline constexpr Field kLast{32, 2};
+inline constexpr Field kConnected{34, 1};
+inline constexpr Field kValid{35, 1};
+}  // namespace hop_group_row
+
 namespace outbound_key_row {
 inline constexpr Field kKey{0, 256};
 inline constexpr Field kAuth{256, 512};

@@ -19,6 +19,10 @@ enum Table : unsigned {
   kDummy = 9,
   kDscpSa = 10,
   kHost = 11,
+  kPrefix = 12,
+  kPrefixChild = 13,
+  kPrefixRoot = 14,
+  kHopGroup = 15,
 };
 }  // namespace inner
 
