@@ -28,8 +28,16 @@ class RowAccess(indexBits: Int, rowBits: Int) extends Bundle {
  *
  * @param rows number of rows that software sees
  * @param clearRows number of writes that clear the table
+ * @param exists whether the row of an index below `rows` is there
  */
-class TableAccess(rows: Int, rowBits: Int, clearRows: Int, writeOnly: Boolean, readLatency: Int) extends Module {
+class TableAccess(
+    rows: Int,
+    rowBits: Int,
+    clearRows: Int,
+    writeOnly: Boolean,
+    readLatency: Int,
+    exists: UInt => Bool = _ => true.B
+) extends Module {
   require(rows >= 2 && rows <= (1 << 24), s"a table has 2 to 2^24 rows, not $rows")
   require(clearRows >= 2 && clearRows <= rows, s"cannot clear $rows rows by $clearRows writes")
   require(rowBits >= 1 && rowBits <= TablePort.rowBits, s"a row has 1 to ${TablePort.rowBits} bits, not $rowBits")
@@ -80,7 +88,7 @@ class TableAccess(rows: Int, rowBits: Int, clearRows: Int, writeOnly: Boolean, r
   switch(state) {
     is(State.idle) {
       when(io.table.request.fire) {
-        val refused = bits.index >= rows.U || (writeOnly.B && !bits.write)
+        val refused = bits.index >= rows.U || !exists(bits.index) || (writeOnly.B && !bits.write)
         request.write := bits.write
         request.index := bits.index(indexBits - 1, 0)
         request.row := Mux(bits.write && !refused, bits.row(rowBits - 1, 0), 0.U)

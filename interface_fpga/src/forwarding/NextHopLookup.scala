@@ -3,21 +3,24 @@ package sallyport.iface.forwarding
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.queue.RingDelay
 import sallyport.common.registers.VotedRegister
 import sallyport.common.registers.map.{HostRow, NextHopRow}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort}
 import sallyport.iface.headers.{GroupAddress, VlanTags}
+import sallyport.iface.prefixes.{HopGroups, PrefixNode, PrefixTables, PrefixTree}
 import sallyport.iface.receive.{AddressCheck, BoxAddresses}
 
 /** An IP packet that leaves by a port. */
 class NextHopQuery extends Bundle {
   val v6 = Bool()
 
-  /** As a number; of IPv4 with zeros above. */
+  /** As numbers; of IPv4 with zeros above. */
   val destination = UInt(128.W)
+  val source = UInt(128.W)
 
-  /** Next-hop row that its SA or rule names. */
-  val named = UInt(16.W)
+  /** Flow label; of IPv4 0. */
+  val label = UInt(20.W)
 }
 
 /** To whom it goes. */
@@ -30,7 +33,10 @@ class NextHop extends Bundle {
   val unresolved = Bool()
 
   /** All of this may be wrong, for a row of hosts has a flipped bit. */
-  val upset = Bool()
+  val hostUpset = Bool()
+
+  /** The same, for a row of prefixes or of their groups has one; without a host. */
+  val prefixUpset = Bool()
 
   /** With `known`, and so are the tags. */
   val mac = UInt(48.W)
@@ -39,52 +45,90 @@ class NextHop extends Bundle {
 
 /**
  * Finds the station that a packet goes to: the host with its destination address, if there is a row
- * of it, else the next hop that its SA or rule names.
+ * of it, else a next hop of the longest prefix, else the next hop that its SA or rule names.
  *
- * A packet without such a row is for a host all the same if its address is of the port's own
- * network (LOCAL_PREFIX), unless routes lead parts of that network to gateways (`subnet`); or if
- * row 0 is named. It goes to the station of row 0 then, which stands for all hosts that have no
- * row, or is `unresolved`. Multicast and 255.255.255.255 are for no host (RFC 1812 5.2.4.3). A
- * named row with a flipped bit leads nowhere; the copy of row 0 outlives one.
+ * A packet without a row of a host is for a host all the same if its prefix is `connected`. Without
+ * a prefix it is so if its address is of the port's own network (LOCAL_PREFIX), unless routes lead
+ * parts of that network to gateways (`subnet`); or if row 0 is named. It goes to the station of row
+ * 0 then, which stands for all hosts that have no row, or is `unresolved`. Multicast and
+ * 255.255.255.255 are for no host (RFC 1812 5.2.4.3), and no prefix leads them. A next-hop row with
+ * a flipped bit leads nowhere; the copy of row 0 outlives one.
  *
- * Latency [[NextHopLookup.latency]] cycles, a packet a cycle. While `ready` is low nothing
- * is found.
+ * Latency [[NextHopLookup.latency]] cycles, a packet a cycle. Software waits for cycles without
+ * one. While `ready` is low nothing is found.
  *
  * @param hosts     rows of the table of hosts, a power of two from 8
  * @param nextHops  rows of the table of next hops
+ * @param prefixes  rows of the last level of prefixes: [[PrefixNode.rows]]
  * @param hostTable makes the table of hosts
  */
-class NextHopLookup(hosts: Int, nextHops: Int, hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_))
-    extends Module {
+class NextHopLookup(
+    hosts: Int,
+    nextHops: Int,
+    prefixes: Int,
+    hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
+) extends Module {
   val io = IO(new Bundle {
 
     /** At the port. */
     val box = Input(new BoxAddresses)
     val packet = Flipped(Valid(new NextHopQuery))
+
+    /** Next-hop row that the packet's SA or rule names, [[NextHopLookup.namedTime]] cycles later. */
+    val named = Input(UInt(16.W))
     val found = Output(new NextHop)
 
-    /** A look-up met a row of hosts, or of next hops, with a flipped bit. */
+    /** A look-up met a row of hosts, of prefixes or their groups, or of next hops, with a flipped bit. */
     val hostRowUpset = Output(Bool())
+    val prefixRowUpset = Output(Bool())
     val nextHopRowUpset = Output(Bool())
     val hostTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
+    val prefixTables = new PrefixTables
+    val groupTable = Flipped(new TablePort)
     val ready = Output(Bool())
   })
 
   private val packet = io.packet.bits
+  private def isGroup(packet: NextHopQuery): Bool =
+    Mux(packet.v6, GroupAddress.ipv6(packet.destination), GroupAddress.ipv4(packet.destination))
+
+  // The longest prefix first, which takes longest.
+  private val tree = Module(new PrefixTree(prefixes))
+  tree.io.tables <> io.prefixTables
+  tree.io.query.valid := RegNext(io.packet.valid && !isGroup(packet), false.B)
+  tree.io.query.bits.v6 := RegNext(packet.v6)
+  tree.io.query.bits.key := RegNext(
+    Mux(packet.v6, packet.destination.head(PrefixNode.keyBits), packet.destination(31, 0) << 32)
+  )
+  private val groups = Module(new HopGroups)
+  groups.io.table <> io.groupTable
+  groups.io.group := tree.io.group
+  groups.io.hash := RingDelay(
+    RegNext(HopGroups.hash(Cat(packet.label, packet.source, packet.destination))),
+    PrefixTree.latency
+  )
+  private val route = groups.io.route
+  private val routeUpset = groups.io.upset || ShiftRegister(tree.io.upset, HopGroups.latency)
+  private val arrives = ShiftRegister(io.packet.valid, NextHopLookup.namedTime, false.B, true.B)
+
+  // A host's row is there with that of the next hop.
   private val key = Seq(HostRow.addr, HostRow.version)
   private val rows = CuckooTable(hosts, HostRow, key, HostRow.valid, table = hostTable)
+  private val hostTime = NextHopLookup.namedTime + DirectTable.latency - CuckooTable.latency
+  private val late = RingDelay(packet, hostTime)
   rows.io.table <> io.hostTable
   rows.io.clear := false.B
-  rows.io.lookup.valid := io.packet.valid
-  rows.io.lookup.bits := Cat(Mux(packet.v6, 6.U(4.W), 4.U(4.W)), packet.destination)
+  rows.io.lookup.valid := ShiftRegister(io.packet.valid, hostTime, false.B, true.B)
+  rows.io.lookup.bits := Cat(Mux(late.v6, 6.U(4.W), 4.U(4.W)), late.destination)
 
   private val hops = DirectTable(nextHops, NextHopRow, NextHopRow.valid)
   private val hopBits = log2Ceil(nextHops)
+  private val chosen = Mux(route.hit, route.hop, io.named)
   hops.io.table <> io.nextHopTable
   hops.io.clear := false.B
-  hops.io.lookup.valid := io.packet.valid
-  hops.io.lookup.bits := packet.named(hopBits - 1, 0)
+  hops.io.lookup.valid := arrives
+  hops.io.lookup.bits := chosen(hopBits - 1, 0)
 
   // Row 0, which a packet may need beside the row that it names: as the memory takes it.
   private val request = io.nextHopTable.request
@@ -99,41 +143,45 @@ class NextHopLookup(hosts: Int, nextHops: Int, hostTable: CuckooTableParams => C
   private val set6 = RegNext(io.box.own.v6.orR)
   private val mask4 = RegNext(AddressCheck.mask(32, io.box.prefixV4))
   private val mask6 = RegNext(AddressCheck.mask(128, io.box.prefixV6))
-  private val near4 = set4 && ((packet.destination(31, 0) ^ io.box.own.v4) & mask4) === 0.U
-  private val near6 = set6 && ((packet.destination ^ io.box.own.v6) & mask6) === 0.U
+  private val near4 = set4 && ((late.destination(31, 0) ^ io.box.own.v4) & mask4) === 0.U
+  private val near6 = set6 && ((late.destination ^ io.box.own.v6) & mask6) === 0.U
+  private val near = ShiftRegister(Mux(late.v6, near6, near4), CuckooTable.latency)
+  private val group = ShiftRegister(isGroup(late), CuckooTable.latency)
   private def whenFound[T <: Data](value: T): T = ShiftRegister(value, DirectTable.latency)
-  private val near = whenFound(Mux(packet.v6, near6, near4))
-  private val group = whenFound(
-    Mux(packet.v6, GroupAddress.ipv6(packet.destination), GroupAddress.ipv4(packet.destination))
-  )
-  private val first = whenFound(packet.named === 0.U)
-  private val inRange = whenFound((packet.named >> hopBits) === 0.U)
+  private val led = whenFound(route.hit)
+  private val connected = whenFound(route.connected)
+  private val upset = whenFound(routeUpset)
+  private val first = whenFound(io.named === 0.U)
+  private val inRange = whenFound((chosen >> hopBits) === 0.U)
 
   // The station without a row of hosts.
   private val hop = Wire(chiselTypeOf(default))
   hop := NextHopLookup.station(hops.io.result.bits.row)
   hop.known := hops.io.result.bits.hit && inRange
   private val leadsInside = hop.known && NextHopRow.subnet(hops.io.result.bits.row).asBool
-  private val home = !group && (first || near && !leadsInside && !hops.upset)
-  private val rest = CuckooTable.latency - DirectTable.latency
-  private val other = ShiftRegister(Mux(home, default, hop), rest)
-  private val forHost = ShiftRegister(home, rest)
+  private val home = Mux(led, connected, !group && (first || near && !leadsInside && !hops.upset))
+  private val other = Mux(home, default, hop)
 
   private val host = rows.io.result.bits
   io.found.known := RegNext(host.hit || other.known)
-  io.found.unresolved := RegNext(!host.hit && !other.known && forHost)
-  io.found.upset := RegNext(rows.upset)
+  io.found.unresolved := RegNext(!host.hit && !other.known && home)
+  io.found.hostUpset := RegNext(rows.upset)
+  io.found.prefixUpset := RegNext(!host.hit && upset)
   io.found.mac := RegNext(Mux(host.hit, HostRow.mac(host.row), other.mac))
   io.found.tags := RegNext(Mux(host.hit, NextHopLookup.tagsOf(host.row), other.tags))
   io.hostRowUpset := rows.rowUpset
+  io.prefixRowUpset := RegNext(tree.io.rowUpset || groups.io.upset, false.B)
   io.nextHopRowUpset := RegNext(hops.upset, false.B)
-  io.ready := RegNext(rows.io.ready && hops.io.ready, false.B)
+  io.ready := RegNext(rows.io.ready && hops.io.ready && tree.io.ready && groups.io.ready, false.B)
 }
 
 object NextHopLookup {
 
+  /** Cycles from a packet to the next-hop row that it names itself: a register, prefix and group. */
+  val namedTime: Int = 1 + PrefixTree.latency + HopGroups.latency
+
   /** Cycles from a packet to its next hop. */
-  val latency: Int = CuckooTable.latency + 1
+  val latency: Int = namedTime + DirectTable.latency + 1
 
   /** What a next-hop row says of a station. */
   private class Station extends Bundle {

@@ -13,6 +13,7 @@ import sallyport.iface.chip.InterfaceConfig
  *                 hashing does not fill it. Also of the rows that count the packets of policies
  * @param hostBits log2 of the rows of the table of hosts, four ways together; hashing fills it to
  *                 some 95 %
+ * @param prefixBits log2 of the rows of the last level of the tree of prefixes
  * @param chip     as of the outer chip; the rules are those of the SPD outbound and, as many again,
  *                 inbound, of SAs and of clear packets
  */
@@ -20,6 +21,7 @@ case class InnerConfig(
     saBits: Int = 10,
     flowBits: Int = 11,
     hostBits: Int = 8,
+    prefixBits: Int = 8,
     chip: InterfaceConfig = InterfaceConfig()
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
@@ -30,7 +32,7 @@ case class InnerConfig(
 object InnerConfig {
 
   /** The smallest useful configuration, for a quick synthesis. */
-  val small: InnerConfig = InnerConfig(saBits = 6, flowBits = 6, hostBits = 6, chip = InterfaceConfig.small)
+  val small: InnerConfig = InnerConfig(saBits = 6, flowBits = 6, hostBits = 6, prefixBits = 7, chip = InterfaceConfig.small)
 
   /** In the header of punted frames. */
   val puntPort: Int = 0
@@ -51,7 +53,8 @@ object InnerConfig {
   val decryptGroups: Seq[Int] = Seq(PuntGroup.tunnel, PuntGroup.clear, PuntGroup.mtu)
 
   /**
-   * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts. The cuckoo table of flows
+   * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts, 4 Ki of prefixes (some 16 Ki
+   * prefixes). The cuckoo table of flows
    * fills to some 95 %; twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more
    * than 1 MiB for fragments. Transport mode alone puts fragments from red together.
    */
@@ -61,6 +64,7 @@ object InnerConfig {
       saBits = 16,
       flowBits = 16,
       hostBits = 14,
+      prefixBits = 12,
       chip = chip.copy(reassembly = chip.reassembly.copy(cells = 1024))
     )
   }

@@ -17,6 +17,7 @@ import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
 import sallyport.iface.mss.{MssClamp, MssFinder, MssPatch}
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser, HeaderWindow, PacketKey}
+import sallyport.iface.prefixes.PrefixTables
 import sallyport.iface.receive.BoxAddresses
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 import sallyport.iface.tracking.FragmentTable
@@ -45,6 +46,9 @@ class InnerDecryptEvents extends Bundle {
 
   /** A look-up met a row of hosts with a flipped bit. */
   val hostRowUpset = Bool()
+
+  /** The same of a row of prefixes or of their groups. */
+  val prefixRowUpset = Bool()
 
   /** A packet is cut; a fragment but the first of its packet has been made. */
   val cut = Bool()
@@ -127,6 +131,8 @@ class InnerDecrypt(
     val ruleTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
     val hostTable = Flipped(new TablePort)
+    val prefixTables = new PrefixTables
+    val groupTable = Flipped(new TablePort)
     val replayTable = Flipped(new TablePort)
     val usageTable = Flipped(new TablePort)
     val ready = Output(Bool())
@@ -192,13 +198,20 @@ class InnerDecrypt(
   windowGate.io.idle := stage.io.idle
 
   // The destination stands at one place of the IP header, and is looked up before the rest is read.
-  private val nextHop = Module(new NextHopLookup(1 << config.hostBits, config.chip.nextHops, hostTable))
+  private val nextHop =
+    Module(new NextHopLookup(1 << config.hostBits, config.chip.nextHops, 1 << config.prefixBits, hostTable))
   nextHop.io.box := io.box
   nextHop.io.hostTable <> io.hostTable
   nextHop.io.nextHopTable <> io.nextHopTable
-  nextHop.io.packet.valid := selectors.io.result.valid
-  nextHop.io.packet.bits := ShiftRegister(InnerDecrypt.destination(parser.io.in.bits), selectorLatency - 1)
-  nextHop.io.packet.bits.named := Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1))
+  nextHop.io.prefixTables <> io.prefixTables
+  nextHop.io.groupTable <> io.groupTable
+  nextHop.io.packet.valid := parser.io.in.valid
+  nextHop.io.packet.bits := InnerDecrypt.toNextHop(parser.io.in.bits)
+  nextHop.io.named := RingDelay(
+    Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1)),
+    1 + NextHopLookup.namedTime - selectorLatency
+  )
+  private val nextHopTime = 1 + NextHopLookup.latency
 
   // Fragments learn of their datagram's first one.
   private def sinceSelectors[T <: Data](value: T, time: Int): T = RingDelay(value, time - selectorLatency)
@@ -237,7 +250,8 @@ class InnerDecrypt(
   allowed.io.packet.bits.row := RegEnable(RingDelay(row1, beforeRow), loadsRow)
 
   // All answers, as late as the last of them; cycles from `launch`.
-  private val findingsTime = (readTime + allowed.latency) max (selectorLatency + AntiReplay.latency)
+  private val findingsTime =
+    Seq(readTime + allowed.latency, selectorLatency + AntiReplay.latency, nextHopTime).max
   private val rest = findingsTime - selectorLatency
 
   // When the SA's usage is read.
@@ -282,7 +296,7 @@ class InnerDecrypt(
     ShiftRegister(meta, InnerInspector.latency),
     RingDelay(allowed.io.packet.bits.key, keyTime)
   )
-  findings.bits.nextHop := ShiftRegister(nextHop.io.found, rest - NextHopLookup.latency)
+  findings.bits.nextHop := ShiftRegister(nextHop.io.found, findingsTime - nextHopTime)
   private val unresolved = Wire(Valid(new HostAddress))
   unresolved.valid := inspector.io.drops.unresolved
   unresolved.bits.v6 := FlowRow.version(audit.bits.packet)(1)
@@ -368,6 +382,7 @@ class InnerDecrypt(
   io.events.unresolved.valid := RegNext(unresolved.valid, false.B)
   io.events.unresolved.bits := RegNext(unresolved.bits)
   io.events.hostRowUpset := nextHop.io.hostRowUpset
+  io.events.prefixRowUpset := nextHop.io.prefixRowUpset
   io.events.audit.valid := RegNext(audit.valid, false.B)
   io.events.audit.bits := RegNext(audit.bits)
   io.events.cut := fragmenter.io.cuts
@@ -388,13 +403,14 @@ object InnerDecrypt {
   /** A cycle behind the return traffic of the packet in an ICMP error. */
   private val earlyTime: Int = parserLatency - HeaderParser.earlier(ethernet = false)
 
-  /** A packet's destination. */
-  private def destination(packet: HeaderWindow): NextHopQuery = {
+  /** Where a packet goes to and comes from. */
+  private def toNextHop(packet: HeaderWindow): NextHopQuery = {
     def at(first: Int, bytes: Int): UInt = WireOrder.bigEndian(packet.bytes(8 * (first + bytes) - 1, 8 * first))
     val query = Wire(new NextHopQuery)
     query.v6 := packet.bytes(7, 4) === 6.U
     query.destination := Mux(query.v6, at(24, 16), at(16, 4))
-    query.named := 0.U
+    query.source := Mux(query.v6, at(8, 16), at(12, 4))
+    query.label := Mux(query.v6, at(0, 4)(19, 0), 0.U)
     query
   }
 

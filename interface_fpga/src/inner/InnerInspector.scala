@@ -107,6 +107,7 @@ class InspectorDrops extends Bundle {
   val ecn = Bool()
   val ttlExpired = Bool()
   val hostUpset = Bool()
+  val prefixUpset = Bool()
   val unresolved = Bool()
   val noNextHop = Bool()
   val txDisabled = Bool()
@@ -225,7 +226,8 @@ class InnerInspector extends Module {
   private val ecnUnexpected = ask(!in.bypass && !in.frame && Ecn.unexpected(innerEcn, outerEcn))
   private val local = routed && (addresses.io.out.toOwn || addresses.io.out.linkLocal)
   private val ttlExpired = ask(!in.frame && fields.ttlExpired)
-  private val hostUpset = ask(!in.frame && in.nextHop.upset)
+  private val hostUpset = ask(!in.frame && in.nextHop.hostUpset)
+  private val prefixUpset = ask(!in.frame && in.nextHop.prefixUpset)
   private val unresolved = ask(!in.frame && in.nextHop.unresolved)
   private val noNextHop = ask(!in.frame && !in.nextHop.known)
   private val disabled = ask(!io.enable)
@@ -255,7 +257,8 @@ class InnerInspector extends Module {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
     val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropMartian, dropOwnSource = Value
     val dropRedSource, dropConflict, dropFragmentOffset, dropEcn, deliver = Value
-    val dropTtl, dropHostUpset, dropUnresolved, dropNoNextHop, dropDisabled, puntMtu, forward = Value
+    val dropTtl, dropHostUpset, dropPrefixUpset, dropUnresolved, dropNoNextHop, dropDisabled = Value
+    val puntMtu, forward = Value
   }
   import Outcome._
   private val outcome = RegNext(
@@ -282,6 +285,7 @@ class InnerInspector extends Module {
         local -> deliver,
         ttlExpired -> dropTtl,
         hostUpset -> dropHostUpset,
+        prefixUpset -> dropPrefixUpset,
         unresolved -> dropUnresolved,
         noNextHop -> dropNoNextHop,
         disabled -> dropDisabled,
@@ -344,6 +348,7 @@ class InnerInspector extends Module {
   io.drops.ecn := drop(dropEcn)
   io.drops.ttlExpired := drop(dropTtl)
   io.drops.hostUpset := drop(dropHostUpset)
+  io.drops.prefixUpset := drop(dropPrefixUpset)
   io.drops.unresolved := drop(dropUnresolved)
   io.drops.noNextHop := drop(dropNoNextHop)
   io.drops.txDisabled := drop(dropDisabled)

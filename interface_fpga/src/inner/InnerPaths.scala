@@ -36,6 +36,7 @@ class InnerPaths(
     CommonRegs.capabilitySaBits -> BigInt(config.saBits),
     CommonRegs.capabilityFlowBits -> BigInt(config.flowBits),
     CommonRegs.capabilityHostBits -> BigInt(config.hostBits),
+    CommonRegs.capabilityPrefixBits -> BigInt(config.prefixBits),
     CommonRegs.capabilityReplayWindow -> BigInt(ReplayWindow.size)
   )
   private val registers = Module(
@@ -97,6 +98,10 @@ class InnerPaths(
   decrypt.io.ruleTable <> registers.io.table(InnerTables.inboundRule)
   decrypt.io.nextHopTable <> registers.io.table(InnerTables.nextHop)
   decrypt.io.hostTable <> registers.io.table(InnerTables.host)
+  decrypt.io.prefixTables.node <> registers.io.table(InnerTables.prefix)
+  decrypt.io.prefixTables.child <> registers.io.table(InnerTables.prefixChild)
+  decrypt.io.prefixTables.root <> registers.io.table(InnerTables.prefixRoot)
+  decrypt.io.groupTable <> registers.io.table(InnerTables.hopGroup)
   decrypt.io.replayTable <> registers.io.table(InnerTables.replay)
   decrypt.io.usageTable <> registers.io.table(InnerTables.inboundUsage)
 
@@ -205,6 +210,8 @@ class InnerPaths(
       InnerCounters.dropUnresolved -> inspected.unresolved,
       InnerCounters.dropHostUpset -> inspected.hostUpset,
       InnerCounters.hostRowUpset -> decrypt.io.events.hostRowUpset,
+      InnerCounters.dropPrefixUpset -> inspected.prefixUpset,
+      InnerCounters.prefixRowUpset -> decrypt.io.events.prefixRowUpset,
       InnerCounters.dropNoNextHop -> inspected.noNextHop,
       InnerCounters.dropInnerLifetime -> inspected.lifetime,
       InnerCounters.puntTunnel -> delivered.punted(PuntReason.tunnel),

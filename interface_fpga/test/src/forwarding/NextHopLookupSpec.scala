@@ -3,9 +3,10 @@ package sallyport.iface.forwarding
 
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.registers.map.{HostRow, NextHopRow}
+import sallyport.common.registers.map.{HopGroupRow, HostRow, NextHopRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.{CuckooHash, FlippedCuckooTable, TablePort}
+import sallyport.iface.prefixes.{HopGroups, PrefixImage, TestPrefix}
 
 import java.net.InetAddress
 import scala.util.Random
@@ -13,7 +14,7 @@ import scala.util.Random
 /** [[NextHopLookup]] whose rows of hosts have flipped bits. */
 private class FlippedHosts(hosts: Int, hops: Int) extends Module {
   val flips = IO(FlippedCuckooTable.flips(HostRow.bits))
-  private val lookup = Module(new NextHopLookup(hosts, hops, FlippedCuckooTable.table(flips)))
+  private val lookup = Module(new NextHopLookup(hosts, hops, 256, FlippedCuckooTable.table(flips)))
   val io = IO(chiselTypeOf(lookup.io))
   io <> lookup.io
 }
@@ -26,7 +27,7 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
   private val ownV6 = "2001:db8:1::1"
 
   private case class Station(mac: BigInt, tags: Int = 0, tagBytes: BigInt = 0)
-  private case class Query(to: String, named: Int)
+  private case class Query(to: String, named: Int, from: String = "192.0.2.1", label: Int = 0)
   private sealed trait Answer
   private case class To(station: Station) extends Answer
   private case object Unresolved extends Answer
@@ -54,7 +55,10 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
     def start(): Unit = {
       dut.flips.foreach(_.poke(0))
       dut.io.packet.valid.poke(false)
-      for (table <- Seq(dut.io.hostTable, dut.io.nextHopTable)) table.request.valid.poke(false)
+      val prefixes = dut.io.prefixTables
+      for (
+        table <- Seq(dut.io.hostTable, dut.io.nextHopTable, dut.io.groupTable, prefixes.node, prefixes.child, prefixes.root)
+      ) table.request.valid.poke(false)
       dut.io.box.own.v4.poke(number(own))
       dut.io.box.own.v6.poke(number(ownV6))
       dut.io.box.prefixV4.poke(24)
@@ -82,9 +86,25 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
     def hop(index: Int, station: Station, subnet: Boolean = false): Unit =
       write(dut.io.nextHopTable, index, hopRow(station, subnet))
 
+    def group(index: Int, to: Int*): Unit = {
+      val fields = Seq(HopGroupRow.hop0, HopGroupRow.hop1, HopGroupRow.hop2, HopGroupRow.hop3)
+      val row = fields.zip(to).map { case (field, hop) => field.put(hop) }.fold(BigInt(0))(_ | _)
+      val kind = if (to.isEmpty) HopGroupRow.connected.put(1) else HopGroupRow.last.put(to.length - 1)
+      write(dut.io.groupTable, index, row | kind | HopGroupRow.valid.put(1))
+    }
+    def prefixes(of: (String, Int, Int)*): Unit = {
+      val image = PrefixImage.rows(of.map { case (address, length, group) =>
+        val v6 = version(address) == 6
+        TestPrefix(v6, if (v6) number(address) >> 64 else number(address) << 32, length, group)
+      })
+      for ((index, row) <- image.nodes) write(dut.io.prefixTables.node, index, row)
+      for ((index, row) <- image.children) write(dut.io.prefixTables.child, index, row)
+      for ((index, row) <- image.roots) write(dut.io.prefixTables.root, index, row)
+    }
+
     private def answer(): Answer = {
       val found = dut.io.found
-      if (found.upset.peek().litToBoolean) Upset
+      if (found.hostUpset.peek().litToBoolean || found.prefixUpset.peek().litToBoolean) Upset
       else if (found.known.peek().litToBoolean) {
         assert(!found.unresolved.peek().litToBoolean)
         To(
@@ -103,11 +123,13 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       val answers = for (cycle <- 0 until queries.size + NextHopLookup.latency) yield {
         val query = queries.lift(cycle)
         dut.io.packet.valid.poke(query.isDefined)
-        for (Query(to, named) <- query) {
+        for (Query(to, _, from, label) <- query) {
           dut.io.packet.bits.v6.poke(version(to) == 6)
           dut.io.packet.bits.destination.poke(number(to))
-          dut.io.packet.bits.named.poke(named)
+          dut.io.packet.bits.source.poke(number(from))
+          dut.io.packet.bits.label.poke(label)
         }
+        for (query <- queries.lift(cycle - NextHopLookup.namedTime)) dut.io.named.poke(query.named)
         val answered = answer()
         dut.clock.step()
         answered
@@ -217,6 +239,70 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       }
       dut.flips(2).poke(0)
       assert(bench.ask("10.2.0.9", 3) == To(station(3)))
+    }
+  }
+
+  test("the longest prefix leads a packet, unless there is a row of its host") {
+    simulate(new FlippedHosts(hosts, hops)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      for (n <- 3 to 7) bench.hop(n, station(n))
+      bench.host("10.1.0.9", station(9))
+      bench.group(1)
+      bench.group(2, 3)
+      bench.group(3, 4)
+      bench.group(4, 9)
+      bench.group(5, hops + 3)
+      bench.group(6, 4, 5, 6, 7)
+      bench.prefixes(
+        ("0.0.0.0", 0, 2),
+        ("10.1.0.0", 24, 1),
+        ("10.1.0.128", 25, 3),
+        ("172.16.0.0", 12, 1),
+        ("198.51.100.0", 24, 4),
+        ("198.51.101.0", 24, 5),
+        ("198.51.102.0", 24, 7),
+        ("203.0.113.0", 24, 6),
+        ("2001:db8:1::", 64, 1),
+        ("2001:db8::", 32, 3),
+        ("2001:db8:8::", 48, 6)
+      )
+      for (
+        (query, want) <- Seq[(Query, Answer)](
+          Query("10.1.0.9", 5) -> To(station(9)),
+          Query("10.1.0.11", 5) -> Unresolved,
+          Query("10.1.0.200", 5) -> To(station(4)),
+          Query("172.16.4.1", 5) -> Unresolved,
+          Query("192.0.2.7", 5) -> To(station(3)),
+          Query("192.0.2.7", 0) -> To(station(3)),
+          Query("198.51.100.1", 5) -> Nowhere,
+          Query("198.51.101.1", 5) -> Nowhere,
+          Query("198.51.102.1", 5) -> Upset,
+          Query("2001:db8:1::77", 5) -> Unresolved,
+          Query("2001:db8:1:1::77", 5) -> To(station(4)),
+          // No prefix: what the SA or rule names.
+          Query("2001:db9::1", 5) -> To(station(5)),
+          Query("2001:db9::1", 0) -> Unresolved,
+          // Groups of hosts are in no prefix.
+          Query("224.0.0.9", 5) -> To(station(5)),
+          Query("255.255.255.255", 0) -> Nowhere
+        )
+      ) assert(bench.ask(Seq(query)) == Seq(want), query)
+
+      // Row 0 is the station of hosts without a row, and of nothing else.
+      bench.hop(0, station(1000))
+      assert(bench.ask("10.1.0.11", 5) == To(station(1000)))
+      assert(bench.ask("192.0.2.7", 0) == To(station(3)))
+
+      // A flow keeps to one of four next hops, by its addresses and its label.
+      val flows = for (n <- 1 to 60; v6 <- Seq(false, true)) yield {
+        if (v6) Query("2001:db8:8::1", 0, s"2001:db8:9::${n % 4}", n) else Query(s"203.0.113.$n", 0, s"192.0.2.${n / 3}")
+      }
+      def hash(flow: Query): Int =
+        HopGroups.hash(BigInt(flow.label) << 256 | number(flow.from) << 128 | number(flow.to), 276)
+      val mixed = flows ++ flows.reverse
+      for ((flow, got) <- mixed.zip(bench.ask(mixed))) assert(got == To(station(4 + hash(flow) / 64)), flow)
+      assert(flows.map(hash(_) / 64).toSet == Set(0, 1, 2, 3))
     }
   }
 }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.iface.prefixes
+
+import chisel3._
+import chisel3.util._
+import sallyport.common.registers.map.{PrefixChildRow, PrefixRow}
+
+/**
+ * One level of the tree of prefixes: finds the place of a key among the ends of its node, and with
+ * it the group of that place and the node of the next level.
+ *
+ * A row that is not valid or has a flipped bit makes the look-up `upset`. Two flipped bits of a row
+ * are not seen. Latency [[PrefixLevel.latency]] cycles, a look-up a cycle.
+ *
+ * @param rows of the level
+ * @param last has no next level
+ */
+class PrefixLevel(rows: Int, last: Boolean) extends Module {
+  private val indexBits = log2Ceil(rows)
+  val io = IO(new Bundle {
+
+    /** Registers. */
+    val in = Input(new PrefixStep)
+    val out = Output(new PrefixStep)
+    val nodes = Flipped(new LevelPort(rows, PrefixRow.bits + 1))
+    val children = Option.when(!last)(Flipped(new LevelPort(rows, PrefixChildRow.bits + 1)))
+
+    /** A look-up met a wrong row. */
+    val rowUpset = Output(Bool())
+  })
+  private def later[T <: Data](value: T, cycles: Int): T = ShiftRegister(value, cycles)
+  private def join(memory: LevelMemory, port: LevelPort): Unit = {
+    memory.io.access := port.access
+    port.data := memory.io.data
+    port.looked := memory.io.lookup.valid
+  }
+
+  private val nodes = Module(new LevelMemory(rows, PrefixRow.bits + 1))
+  join(nodes, io.nodes)
+  nodes.io.lookup.valid := io.in.live
+  nodes.io.lookup.bits := io.in.node(indexBits - 1, 0)
+  private val word = nodes.io.found
+  private val foundAt = LevelMemory.latency
+
+  // Ends that are not beyond the key: parts of it first, in one cycle, and then all of it.
+  private val key = later(io.in.key, foundAt)
+  private val partBits = 8
+  private def parts(number: UInt): Seq[UInt] =
+    Seq.tabulate(PrefixNode.keyBits / partBits)(n => number(partBits * (n + 1) - 1, partBits * n))
+  private val reached = VecInit(PrefixNode.ends.map { end =>
+    val compared = parts(key).zip(parts(end(word))).map { case (key, end) =>
+      (RegNext(key >= end), RegNext(key > end))
+    }
+    // From the lowest part on: above the end in this part, or equal in it and not below in the rest.
+    def notBelow(parts: Seq[(Bool, Bool)]): (Bool, Bool) =
+      if (parts.length == 1) parts.head
+      else {
+        val (low, high) = parts.splitAt(parts.length / 2)
+        val (lowNotBelow, lowAbove) = notBelow(low)
+        val (highNotBelow, highAbove) = notBelow(high)
+        (highAbove || highNotBelow && lowNotBelow, highAbove || highNotBelow && lowAbove)
+      }
+    RegNext(notBelow(compared)._1)
+  })
+  private val wrong = PrefixLevel.wrong(word) || later(!PrefixRow.valid(word), 2)
+  private val beyond = later((io.in.node >> indexBits).orR, foundAt + 2)
+
+  // The place is between the last end that is reached and the first that is not.
+  private val place = (true.B +: reached).zip(reached :+ false.B).map { case (from, to) => from && !to }
+  private val groups = later(VecInit(PrefixNode.groups.map(_(word))), 2)
+  private val group = Mux1H(place, groups)
+  private val before = later(io.in, foundAt + 2)
+
+  io.out.live := ShiftRegister(io.in.live, PrefixLevel.latency, false.B, true.B)
+  io.out.key := later(key, PrefixLevel.latency - foundAt)
+  io.out.group := RegNext(Mux(group === 0.U, before.group, group))
+  private val upset = RegNext(wrong || beyond)
+  private val upsetBefore = RegNext(before.upset)
+
+  // The children's row comes when their place is known.
+  private val childUpset = io.children.map { port =>
+    val memory = Module(new LevelMemory(rows, PrefixChildRow.bits + 1))
+    join(memory, port)
+    memory.io.lookup.valid := ShiftRegister(io.in.live, 2, false.B, true.B)
+    memory.io.lookup.bits := later(io.in.node(indexBits - 1, 0), 2)
+    val row = memory.io.found
+    io.out.node := RegNext(Mux1H(place, PrefixNode.children.map(_(row))))
+    RegNext(row.xorR || !PrefixChildRow.valid(row))
+  }
+  if (last) io.out.node := 0.U
+  private val here = upset || childUpset.getOrElse(false.B)
+  io.out.upset := upsetBefore || here
+  io.rowUpset := RegNext(io.out.live && here && !upsetBefore, false.B)
+}
+
+object PrefixLevel {
+
+  /** The row, the parts of its ends, the ends, the place. */
+  val latency: Int = LevelMemory.latency + 3
+
+  /** Bits whose parity one register sums up, in two LUT levels. */
+  private val sumBits = 36
+
+  /** Whether the parity of a row is wrong, two cycles later. */
+  private def wrong(word: UInt): Bool = RegNext(
+    RegNext(VecInit(word.asBools.grouped(sumBits).map(VecInit(_).asUInt.xorR).toSeq).asUInt).xorR
+  )
+}

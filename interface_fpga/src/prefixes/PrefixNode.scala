@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.iface.prefixes
+
+import chisel3._
+import sallyport.common.registers.map.{PrefixChildRow, PrefixRow, RowField}
+
+/** The shape of the tree of prefixes, and where a node's parts stand in its rows. */
+object PrefixNode {
+
+  /** Bits of an address that the tree looks at. */
+  val keyBits: Int = 64
+
+  /** Levels of the tree, each of which every look-up meets. */
+  val levels: Int = 5
+
+  /** Bits of a node's row in its level; above them an index of software has the level. */
+  val rowBits: Int = PrefixChildRow.child0.width
+
+  private def numbered(fields: Seq[(String, RowField)], name: String): Seq[RowField] =
+    fields.collect { case (field, place) if field.matches(s"$name[0-9]+") => place }
+  val ends: Seq[RowField] = numbered(PrefixRow.fields, "end")
+  val groups: Seq[RowField] = numbered(PrefixRow.fields, "group")
+  val children: Seq[RowField] = numbered(PrefixChildRow.fields, "child")
+
+  /**
+   * Rows of the levels, the first one first. A node has 8 children or more unless it is of the few
+   * at the top, so a level needs an eighth of the next; a change needs room for new nodes beside
+   * the old ones, which the levels at the top have besides.
+   *
+   * @param last rows of the last level, a power of two from 128
+   */
+  def rows(last: Int): Seq[Int] = {
+    require(
+      last >= 128 && last <= (1 << rowBits) && (last & (last - 1)) == 0,
+      s"the last level of prefixes has $last rows, but a power of two from 128 to ${1 << rowBits} can be"
+    )
+    Seq(8, 32, 64, last / 8, last)
+  }
+}
+
+/** A look-up between two levels. */
+class PrefixStep extends Bundle {
+  val live = Bool()
+  val key = UInt(PrefixNode.keyBits.W)
+
+  /** Row of the next level. */
+  val node = UInt(PrefixNode.rowBits.W)
+
+  /** Of the longest prefix so far; 0 of none. */
+  val group = UInt(PrefixRow.group0.width.W)
+
+  /** A row was wrong, and with it everything after it. */
+  val upset = Bool()
+}

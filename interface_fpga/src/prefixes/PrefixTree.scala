@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.iface.prefixes
+
+import chisel3._
+import chisel3.util._
+import sallyport.common.registers.VotedRegister
+import sallyport.common.registers.map.{PrefixChildRow, PrefixRootRow, PrefixRow}
+import sallyport.common.table.{DirectTable, TablePort}
+
+/** Whose longest prefix is looked for. */
+class PrefixQuery extends Bundle {
+  val v6 = Bool()
+
+  /** The first 64 bits of an address; of IPv4 32 bits and zeros below. */
+  val key = UInt(PrefixNode.keyBits.W)
+}
+
+/** Software's tables of a tree. */
+class PrefixTables extends Bundle {
+  val node = Flipped(new TablePort)
+  val child = Flipped(new TablePort)
+  val root = Flipped(new TablePort)
+}
+
+/**
+ * Longest-prefix match by a B-tree of the ends of prefixes (H. Lu, S. Sahni, "A B-Tree Dynamic
+ * Router-Table Design", IEEE Transactions on Computers 54, 2005), for IPv4 and IPv6 at once.
+ *
+ * The ends cut the addresses into places. A place of a node has the group of the longest prefix
+ * that holds the whole place and not the whole node. So the last group on the way down is that of
+ * the longest prefix; 0 is none.
+ *
+ * Software writes new nodes to rows that no way reaches, and then a row of `root`. So a look-up
+ * meets the tree before a change or the one after it. It may use rows of the old tree with its
+ * next change: a row takes longer to write than a look-up.
+ *
+ * Latency [[PrefixTree.latency]] cycles, a look-up a cycle. An access of software waits for a cycle
+ * without a look-up at its level. While `ready` is low nothing is found.
+ *
+ * @param last rows of the last level: [[PrefixNode.rows]]
+ */
+class PrefixTree(last: Int) extends Module {
+  val io = IO(new Bundle {
+    val query = Flipped(Valid(new PrefixQuery))
+    val group = Output(UInt(PrefixRow.group0.width.W))
+
+    /** The group may be wrong, for a row has a flipped bit. */
+    val upset = Output(Bool())
+
+    /** A look-up met such a row. */
+    val rowUpset = Output(Bool())
+    val tables = new PrefixTables
+    val ready = Output(Bool())
+  })
+  private val rows = PrefixNode.rows(last)
+  private val nodes = Module(new LevelAccess(rows, PrefixRow))
+  private val children = Module(new LevelAccess(rows.init, PrefixChildRow))
+  nodes.io.table <> io.tables.node
+  children.io.table <> io.tables.child
+
+  // Software reads the roots in a table; look-ups start from copies that outlive a flipped bit.
+  private val roots = DirectTable(PrefixTree.roots, PrefixRootRow, PrefixRootRow.valid)
+  roots.io.table <> io.tables.root
+  roots.io.clear := false.B
+  roots.io.lookup.valid := false.B
+  roots.io.lookup.bits := 0.U
+  private val request = io.tables.root.request
+  private val written = RegEnable(request.bits.row(PrefixRootRow.bits - 1, 0), request.fire)
+  private val starts = Seq.tabulate(PrefixTree.roots) { n =>
+    val copy = Module(new VotedRegister(PrefixRootRow.bits, 0))
+    copy.io.write.valid := roots.written.valid && roots.written.bits === n.U
+    copy.io.write.bits := written
+    copy.io.value
+  }
+  private val ready = RegNext(nodes.io.ready && children.io.ready && roots.io.ready, false.B)
+  private val start = Mux(io.query.bits.v6, starts(1), starts(0))
+  private val first = Wire(new PrefixStep)
+  first.live := io.query.valid && ready && PrefixRootRow.valid(start).asBool
+  first.key := io.query.bits.key
+  first.node := PrefixRootRow.node(start)
+  first.group := 0.U
+  first.upset := false.B
+
+  private val levels = rows.zipWithIndex.map { case (rows, n) =>
+    val level = Module(new PrefixLevel(rows, last = n == PrefixNode.levels - 1))
+    level.io.nodes <> nodes.io.levels(n)
+    level.io.children.foreach(_ <> children.io.levels(n))
+    level
+  }
+  private val live = RegNext(first.live, false.B)
+  levels.head.io.in := RegNext(first)
+  levels.head.io.in.live := live
+  levels.zip(levels.tail).foreach { case (level, next) => next.io.in := level.io.out }
+  private val found = levels.last.io.out
+  io.group := Mux(found.live, found.group, 0.U)
+  io.upset := found.live && found.upset
+  io.rowUpset := RegNext(VecInit(levels.map(_.io.rowUpset)).asUInt.orR, false.B)
+  io.ready := ready
+}
+
+object PrefixTree {
+
+  /** The root's register, and all levels. */
+  val latency: Int = 1 + PrefixNode.levels * PrefixLevel.latency
+
+  /** Trees, one for each IP version. */
+  private val roots = 2
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.iface.prefixes
+
+import chisel3._
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.registers.map.{PrefixChildRow, PrefixRow}
+import sallyport.common.simulation.CompiledOnce
+
+import scala.util.Random
+
+/** A level of the tree alone, whose rows have flipped bits. */
+class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
+  private def write(port: LevelPort, clock: Clock, index: Int, word: BigInt): Unit = {
+    port.access.valid.poke(true)
+    port.access.bits.write.poke(true)
+    port.access.bits.index.poke(index)
+    port.access.bits.row.poke(word)
+    clock.step()
+    port.access.valid.poke(false)
+  }
+  private def withParity(row: BigInt, bits: Int): BigInt = row | BigInt(row.bitCount % 2) << bits
+
+  test("a flipped bit of a node's row, or of its children's, makes a look-up upset") {
+    simulate(new PrefixLevel(8, last = false)) { dut =>
+      val random = new Random(5)
+      dut.io.in.live.poke(false)
+      dut.io.nodes.access.valid.poke(false)
+      dut.io.children.get.access.valid.poke(false)
+      dut.reset.poke(true)
+      dut.clock.step()
+      dut.reset.poke(false)
+      val ends = PrefixNode.ends.zip(Seq.tabulate(14)(n => BigInt(n + 1) << 60 | BigInt(60, random)))
+      val groups = PrefixNode.groups.zip(Seq.tabulate(15)(n => if (n == 3) 0 else n + 1))
+      val children = PrefixNode.children.zip(Seq.fill(15)(random.nextInt(4096)))
+      val node = (ends.map { case (f, v) => f.put(v) } ++ groups.map { case (f, v) => f.put(v) }).reduce(_ | _) |
+        PrefixRow.valid.put(1)
+      val child = children.map { case (f, v) => f.put(v) }.reduce(_ | _) | PrefixChildRow.valid.put(1)
+      val row = 5
+      val word = withParity(node, PrefixRow.bits)
+      val childWord = withParity(child, PrefixChildRow.bits)
+
+      /** Group and next node of a key, or nothing for an upset. */
+      def ask(key: BigInt, group: Int = 0, upset: Boolean = false): Option[(Int, Int)] = {
+        dut.io.in.live.poke(true)
+        dut.io.in.key.poke(key)
+        dut.io.in.node.poke(row)
+        dut.io.in.group.poke(group)
+        dut.io.in.upset.poke(upset)
+        dut.clock.step()
+        dut.io.in.live.poke(false)
+        dut.io.in.node.poke(random.nextInt(8))
+        dut.clock.step(PrefixLevel.latency - 1)
+        assert(dut.io.out.live.peek().litToBoolean)
+        assert(dut.io.out.key.peek().litValue == key)
+        val out =
+          (dut.io.out.group.peek().litValue.toInt, dut.io.out.node.peek().litValue.toInt)
+        Option.unless(dut.io.out.upset.peek().litToBoolean)(out)
+      }
+      write(dut.io.nodes, dut.clock, row, word)
+      write(dut.io.children.get, dut.clock, row, childWord)
+      val limits = ends.map(_._2)
+      for (end <- limits; key <- Seq(end - 1, end, end + 1, end ^ 0xff, end ^ (BigInt(0xff) << 24))) {
+        val place = limits.count(_ <= key)
+        val group = if (place == 3) 77 else place + 1
+        assert(ask(key, group = 77).contains((group, children(place)._2)), key.toString(16))
+        assert(ask(key, upset = true).isEmpty)
+      }
+      for (bit <- 0 to PrefixRow.bits) {
+        write(dut.io.nodes, dut.clock, row, word.flipBit(bit))
+        assert(ask(limits(bit % 14)).isEmpty, s"bit $bit of the node")
+      }
+      write(dut.io.nodes, dut.clock, row, word)
+      for (bit <- 0 to PrefixChildRow.bits if !PrefixChildRow.gaps.exists(g => g.lsb <= bit && bit <= g.msb)) {
+        write(dut.io.children.get, dut.clock, row, childWord.flipBit(bit))
+        assert(ask(limits(bit % 14)).isEmpty, s"bit $bit of the children")
+      }
+      write(dut.io.children.get, dut.clock, row, childWord)
+      assert(ask(limits(6)).isDefined)
+    }
+  }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.iface.prefixes
+
+import chisel3._
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.registers.map.{PrefixChildRow, PrefixRootRow, PrefixRow}
+import sallyport.common.simulation.CompiledOnce
+import sallyport.common.table.TablePort
+
+import scala.util.Random
+
+/** Longest-prefix match by the chip's tree, judged by its definition. */
+class PrefixTreeSpec extends AnyFunSuite with CompiledOnce {
+  private val last = 256
+
+  private class Bench(dut: PrefixTree) {
+    def start(): Unit = {
+      dut.io.query.valid.poke(false)
+      for (table <- Seq(dut.io.tables.node, dut.io.tables.child, dut.io.tables.root)) table.request.valid.poke(false)
+      dut.reset.poke(true)
+      dut.clock.step()
+      dut.reset.poke(false)
+      while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
+    }
+
+    /** One access; the row that was read, or nothing for an error. */
+    def access(table: TablePort, index: Int, write: Option[BigInt])(each: => Unit): Option[BigInt] = {
+      def step(): Unit = { each; dut.clock.step() }
+      table.request.bits.write.poke(write.isDefined)
+      table.request.bits.index.poke(index)
+      table.request.bits.row.poke(write.getOrElse(BigInt(0)))
+      table.request.valid.poke(true)
+      while (!table.request.ready.peek().litToBoolean) step()
+      step()
+      table.request.valid.poke(false)
+      while (!table.response.valid.peek().litToBoolean) step()
+      val answer =
+        Option.unless(table.response.bits.error.peek().litToBoolean)(table.response.bits.row.peek().litValue)
+      step()
+      answer
+    }
+    def write(table: TablePort, index: Int, row: BigInt)(each: => Unit): Unit =
+      assert(access(table, index, Some(row))(each).isDefined, s"row $index")
+    def load(rows: PrefixRows)(each: => Unit): Unit = {
+      for ((index, row) <- rows.nodes) write(dut.io.tables.node, index, row)(each)
+      for ((index, row) <- rows.children) write(dut.io.tables.child, index, row)(each)
+      for ((index, row) <- rows.roots) write(dut.io.tables.root, index, row)(each)
+    }
+
+    def query(v6: Boolean, key: BigInt): Unit = {
+      dut.io.query.valid.poke(true)
+      dut.io.query.bits.v6.poke(v6)
+      dut.io.query.bits.key.poke(key)
+    }
+
+    /** Groups of keys that are asked for in consecutive cycles; -1 for an upset. */
+    def ask(queries: Seq[(Boolean, BigInt)]): Seq[Int] = {
+      val answers = for (cycle <- 0 until queries.length + PrefixTree.latency) yield {
+        dut.io.query.valid.poke(false)
+        queries.lift(cycle).foreach { case (v6, key) => query(v6, key) }
+        val answer = group()
+        dut.clock.step()
+        answer
+      }
+      dut.io.query.valid.poke(false)
+      answers.drop(PrefixTree.latency)
+    }
+    def group(): Int = if (dut.io.upset.peek().litToBoolean) -1 else dut.io.group.peek().litValue.toInt
+  }
+
+  /** Nested and neighbouring prefixes of both versions. */
+  private def prefixes(random: Random, number: Int): Seq[TestPrefix] = {
+    def key(v6: Boolean) = BigInt(PrefixNode.keyBits, random) >> (if (v6) 0 else 32) << (if (v6) 0 else 32)
+    val bases = Seq.fill(12)(false -> key(false)) ++ Seq.fill(12)(true -> key(true))
+    Seq.fill(number) {
+      val (v6, base) = bases(random.nextInt(bases.length))
+      val length = random.nextInt(if (v6) 65 else 33)
+      val near = base ^ (BigInt(random.nextInt(16)) << (PrefixNode.keyBits - length).min(60))
+      val masked = (if (random.nextBoolean()) near else key(v6)) & ((BigInt(1) << PrefixNode.keyBits) - 1)
+      TestPrefix(v6, masked, length, 1 + random.nextInt(255))
+    }.distinctBy(p => (p.v6, p.first, p.length))
+  }
+
+  private def keys(random: Random, of: Seq[TestPrefix], number: Int): Seq[(Boolean, BigInt)] = {
+    val all = (BigInt(1) << PrefixNode.keyBits) - 1
+    Seq.fill(number) {
+      val p = of(random.nextInt(of.length))
+      val near = Seq(p.first, p.first - 1, p.end - 1, p.end, p.first + BigInt(random.nextInt(1000)), all - 1, BigInt(0))
+      p.v6 -> near(random.nextInt(near.length)).max(0).min(all - 1)
+    }
+  }
+
+  test("the longest prefix, of both versions, at a key a cycle") {
+    simulate(new PrefixTree(last)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      val random = new Random(1)
+      assert(bench.ask(Seq(false -> BigInt(0), true -> BigInt(5))) == Seq(0, 0))
+      for ((number, fill) <- Seq(1 -> 9, 2 -> 9, 20 -> 1, 120 -> 2, 900 -> 14)) {
+        val of = prefixes(random, number)
+        bench.load(PrefixImage.rows(of, fill))(())
+        val asked = keys(random, of, 1500)
+        for (((v6, key), got) <- asked.zip(bench.ask(asked)))
+          assert(got == PrefixImage.lookup(of, v6, key), s"$v6 ${key.toString(16)} among $number prefixes")
+        for (root <- 0 to 1) bench.write(dut.io.tables.root, root, 0)(())
+        assert(bench.ask(asked.take(20)).forall(_ == 0))
+      }
+    }
+  }
+
+  test("a look-up meets the old tree or the new one, while software writes beside traffic") {
+    simulate(new PrefixTree(last)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      val random = new Random(2)
+      val old = prefixes(random, 550)
+      val changed = old.drop(40).map(p => if (p.length % 3 == 0) p.copy(group = 256 - p.group) else p) ++
+        prefixes(random, 40).filterNot(p => old.exists(o => o.v6 == p.v6 && o.first == p.first && o.length == p.length))
+      val before = PrefixImage.rows(old)
+      bench.load(before)(())
+      val used = Seq.tabulate(PrefixNode.levels)(level => before.nodes.count(_._1 >> PrefixNode.rowBits == level))
+      val after = PrefixImage.rows(changed, firstRow = used)
+
+      // A key every second cycle, as packets come.
+      val asked = scala.collection.mutable.Queue[Option[(Boolean, BigInt)]]()
+      var answered = 0
+      def traffic(): Unit = {
+        val next = Option.when(asked.length % 2 == 0)(keys(random, old ++ changed, 1).head)
+        dut.io.query.valid.poke(false)
+        next.foreach { case (v6, key) => bench.query(v6, key) }
+        asked += next
+        if (asked.length > PrefixTree.latency) {
+          for ((v6, key) <- asked(asked.length - 1 - PrefixTree.latency)) {
+            val got = bench.group()
+            val (was, is) = (PrefixImage.lookup(old, v6, key), PrefixImage.lookup(changed, v6, key))
+            assert(got == was || got == is, s"$v6 ${key.toString(16)}")
+            answered += 1
+          }
+        }
+      }
+      bench.load(after)(traffic())
+      assert(answered > 300)
+      for (_ <- 0 to PrefixTree.latency) { traffic(); dut.clock.step() }
+      val asks = keys(random, changed, 500)
+      for (((v6, key), got) <- asks.zip(bench.ask(asks))) assert(got == PrefixImage.lookup(changed, v6, key))
+    }
+  }
+
+  test("rows read as they were written, and no others are there") {
+    simulate(new PrefixTree(last)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      val random = new Random(3)
+      val rows = PrefixNode.rows(last)
+      val gaps = PrefixChildRow.gaps.map(g => ((BigInt(1) << g.width) - 1) << g.lsb).fold(BigInt(0))(_ | _)
+      for ((count, level) <- rows.zipWithIndex; node <- Seq(0, count / 2, count - 1)) {
+        val index = level << PrefixNode.rowBits | node
+        for ((table, bits) <- Seq(dut.io.tables.node -> PrefixRow.bits, dut.io.tables.child -> PrefixChildRow.bits)) {
+          val row = BigInt(bits, random)
+          if (bits == PrefixRow.bits || level < rows.length - 1) {
+            assert(bench.access(table, index, None)(()).contains(BigInt(0)))
+            bench.write(table, index, row)(())
+            assert(bench.access(table, index, None)(()).contains(row))
+          } else assert(bench.access(table, index, Some(row))(()).isEmpty)
+        }
+      }
+      for ((count, level) <- rows.zipWithIndex; write <- Seq(None, Some(BigInt(1))))
+        if (count < (1 << PrefixNode.rowBits))
+          assert(bench.access(dut.io.tables.node, level << PrefixNode.rowBits | count, write)(()).isEmpty)
+      assert(bench.access(dut.io.tables.node, rows.length << PrefixNode.rowBits, None)(()).isEmpty)
+      assert(bench.access(dut.io.tables.root, 2, None)(()).isEmpty)
+    }
+  }
+
+  test("a row that is not there, or a row beyond the level, is an upset and no answer") {
+    simulate(new PrefixTree(last)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      val of = Seq(TestPrefix(v6 = false, 0, 0, 7), TestPrefix(v6 = false, BigInt(10) << 56, 8, 9))
+      val image = PrefixImage.rows(of)
+      val asked = Seq(false -> (BigInt(10) << 56), false -> BigInt(1))
+      bench.load(image)(())
+      assert(bench.ask(asked) == Seq(9, 7))
+      for ((index, row) <- image.nodes) {
+        bench.write(dut.io.tables.node, index, row & ~PrefixRow.valid.put(1))(())
+        assert(bench.ask(asked).contains(-1), s"node $index")
+        bench.write(dut.io.tables.node, index, row)(())
+      }
+      for ((index, row) <- image.children) {
+        bench.write(dut.io.tables.child, index, row & ~PrefixChildRow.valid.put(1))(())
+        assert(bench.ask(asked).contains(-1), s"child $index")
+        bench.write(dut.io.tables.child, index, row)(())
+      }
+      assert(bench.ask(asked) == Seq(9, 7))
+      bench.write(dut.io.tables.root, 0, PrefixRootRow.valid.put(1) | PrefixRootRow.node.put(8))(())
+      assert(bench.ask(asked) == Seq(-1, -1))
+    }
+  }
+}
