@@ -262,7 +262,7 @@ class InnerDecrypt(
   inspector.io.box := io.box
   inspector.io.mtu := io.portMtu
   findings.valid := ShiftRegister(selectors.io.result.valid, rest, false.B, true.B)
-  findings.bits.fields := ShiftRegister(fragments.io.out, findingsTime - readTime)
+  findings.bits.fields := RingDelay(fragments.io.out, findingsTime - readTime)
   findings.bits.conflict := ShiftRegister(fragments.io.conflict, findingsTime - readTime)
   findings.bits.overlap := ShiftRegister(fragments.io.overlap, findingsTime - readTime)
   private val part = parser.io.fragment.get
@@ -276,7 +276,7 @@ class InnerDecrypt(
   findings.bits.sa := meta.sa
   findings.bits.frame := meta.transport
   findings.bits.frameBytes := meta.length
-  findings.bits.frameClass := ShiftRegister(frameClass, findingsTime - FrameClass.latency)
+  findings.bits.frameClass := RingDelay(frameClass, findingsTime - FrameClass.latency)
   findings.bits.nextHeader := meta.nextHeader
   findings.bits.outerTos := meta.tos
   findings.bits.selectorHit := ShiftRegister(hit1, rest)
@@ -304,14 +304,14 @@ class InnerDecrypt(
   stage.io.result.valid := inspector.io.verdict.valid
   stage.io.result.bits.verdict := inspector.io.verdict.bits
   stage.io.result.bits.patch :=
-    ShiftRegister(transport.io.patch, findingsTime + InnerInspector.latency - TransportHeader.latency)
+    RingDelay(transport.io.patch, findingsTime + InnerInspector.latency - TransportHeader.latency)
 
   // Of TCP in a tunnel the maximum segment size is found and lowered meanwhile.
   private val clampTime = findingsTime + InnerInspector.latency - MssClamp.latency
   private val finder = Module(new MssFinder(parser.io.aligned.get.bits.words.length))
   finder.io.in := parser.io.aligned.get
   private val clamp = Module(new MssClamp)
-  clamp.io.option := ShiftRegister(finder.io.out, clampTime - 1 - MssFinder.latency)
+  clamp.io.option := RingDelay(finder.io.out, clampTime - 1 - MssFinder.latency)
   clamp.io.mtu := ShiftRegister(
     Mux(hit1 && !meta1.bypass && !meta1.transport, SelectorRow.mtu(row1), 0.U),
     clampTime - selectorLatency

@@ -143,9 +143,9 @@ class InspectorDrops extends Bundle {
  *     tunnel: to the management CPU, with the TTL that it has (RFC 1812 5.2.3), unless `lifetime`
  *     below holds
  *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
- *  1. a flipped bit in a row of hosts that its next hop depends on: drop hostUpset; for a host
- *     whose Ethernet address is not known: drop unresolved; no valid next hop: drop noNextHop;
- *     `enable` low: drop txDisabled
+ *  1. a flipped bit in a row of hosts that its next hop depends on: drop hostUpset; in one of
+ *     prefixes or of their next hops: drop prefixUpset; for a host whose Ethernet address is not
+ *     known: drop unresolved; no valid next hop: drop noNextHop; `enable` low: drop txDisabled
  *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
  *  1. an IP packet longer than `mtu` that must not be cut (IPv6 or DF: RFC 8200 section 5, RFC 1812
  *     4.2.2.7), or that [[Fragmenter]] cannot cut, for its options or its VLAN tags, or because

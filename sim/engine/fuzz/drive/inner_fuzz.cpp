@@ -19,7 +19,7 @@ InnerFuzz::InnerFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed)
                      inner::kControls.size(),
                      inner::kReasmTimeout.address,
                      {inner::kLimitInject.address, inner::kLimitInjectEncrypt.address},
-                     inner::kHost + 1,
+                     inner::kHopGroup + 1,
                      {inner::kFlow, inner::kRule, inner::kInboundRule},
                      {inner::kSelector, inner::kReplay}}) {}
 
