@@ -72,7 +72,7 @@ func (n *node) encode(level int) (ends, below []uint32) {
 			regs.Field{LSB: p.End0.LSB + 64*place, Width: 64}.Put(ends, end)
 		}
 		regs.Field{LSB: p.Group0.LSB + 8*place, Width: 8}.Put(ends, uint64(n.group[from]))
-		regs.Field{LSB: c.Child0.LSB + 16*place, Width: 12}.Put(below, uint64(n.child[from]))
+		childField(place).Put(below, uint64(n.child[from]))
 	}
 	p.Valid.Put(ends, 1)
 	c.Valid.Put(below, 1)
@@ -80,6 +80,11 @@ func (n *node) encode(level int) (ends, below []uint32) {
 		below = nil
 	}
 	return ends, below
+}
+
+// childField is that of a place in a row of `prefix_child`.
+func childField(place int) regs.Field {
+	return regs.Field{LSB: regs.PrefixChildRow.Child0.LSB + 16*place, Width: regs.PrefixChildRow.Child0.Width}
 }
 
 func words(bits int) int { return (bits + 31) / 32 }

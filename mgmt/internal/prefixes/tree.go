@@ -42,6 +42,7 @@ type Tree struct {
 	unused [levels][]uint16 // free rows
 	taken  [levels][]uint16 // rows that the change under way has taken from them
 	left   [levels][]uint16 // rows that its roots no longer lead to
+	held   [levels][]uint16 // rows that the roots on the chip lead to until it gets ours
 	roots  [versions]root
 }
 
@@ -49,6 +50,7 @@ type Tree struct {
 type root struct {
 	row    uint16
 	valid  bool
+	stale  bool // the chip's leads elsewhere
 	groups groups
 }
 
@@ -99,7 +101,8 @@ func (t *Tree) Apply(changes []Change) (Writes, error) {
 	}
 	var out, roots Writes
 	for version := range t.roots {
-		if r := &t.roots[version]; changed[version] {
+		if r := &t.roots[version]; changed[version] || r.stale {
+			r.stale = false
 			t.finish(r)
 			out = t.emit(out, r, 0, r.row, 0, ^uint64(0))
 			roots = append(roots, r.write(version))
@@ -153,7 +156,7 @@ func (t *Tree) plant(r *root) error {
 
 // finish takes a tree away that has no prefixes any more.
 func (t *Tree) finish(r *root) {
-	if len(r.groups.of) > 0 {
+	if len(r.groups.of) > 0 || !r.valid {
 		return
 	}
 	for level, row := 0, r.row; level < levels; level++ {
@@ -205,6 +208,15 @@ func (r *root) write(version int) Write {
 		f.Valid.Put(row, 1)
 	}
 	return Write{regs.InnerTablePrefixRoot, version, row}
+}
+
+// group is that of a prefix; 0 if the tree does not have it.
+func (t *Tree) group(prefix netip.Prefix) uint8 {
+	version, s, err := spanOf(prefix)
+	if err != nil {
+		return 0
+	}
+	return t.roots[version].groups.of[s]
 }
 
 // Lookup is the group that the chip finds for an address; 0 if no prefix holds it.
