@@ -12,6 +12,9 @@ const (
 	window      = 3 // as many siblings share their ends
 )
 
+// least is how few ends a node may have that shares its parent with `others` nodes.
+func least(others int) int { return [window]int{0, leastOfTwo, leastOfMany}[min(others, window-1)] }
+
 // put makes `end` an end below the node in a row, if it is none yet. The nodes on the way to it are
 // written to new rows; row is the first one's.
 func (t *Tree) put(level int, old uint16, end uint64) (row uint16, err error) {
@@ -83,8 +86,8 @@ func (t *Tree) removeLast(level int, old uint16) (row uint16, end uint64, err er
 // one less (as a B*-tree, D. Knuth, "The Art of Computer Programming" 3, 6.2.4).
 func (t *Tree) balance(level int, parent *node, place int) error {
 	siblings := min(window, parent.count+1)
-	least := [window + 1]int{1: 0, 2: leastOfTwo, 3: leastOfMany}[siblings]
-	if count := t.nodes[level+1][parent.child[place]].count; least <= count && count <= maxEnds {
+	enough := least(parent.count)
+	if count := t.nodes[level+1][parent.child[place]].count; enough <= count && count <= maxEnds {
 		return nil
 	}
 	first := max(0, min(place-1, parent.count+1-siblings))
@@ -94,7 +97,7 @@ func (t *Tree) balance(level int, parent *node, place int) error {
 	switch in := len(ends) - (siblings - 1); {
 	case in > siblings*maxEnds:
 		number++
-	case in < siblings*least:
+	case in < siblings*enough:
 		number--
 	}
 	rows, err := t.resize(level+1, rows, number)

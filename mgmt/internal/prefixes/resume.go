@@ -11,54 +11,150 @@ import (
 // Read reads a row of a table of the inner chip.
 type Read func(table regs.Table, index int) ([]uint32, error)
 
-// Resume is the empty table of a chip that looks up in the trees of an earlier daemon. The next
-// Apply must have all routes, for it leads both roots to what the table then holds. It writes no
-// node and no group that the earlier trees use. If too few rows are left for that, it gives a
-// *FullError, and the caller may Clear first. Resume reads each row in use once.
+// Resume is the table of a chip that an earlier daemon has written. It has no routes yet, and the
+// first Apply must have all of them. That one leads the chip from its trees to those of the routes,
+// at once, and writes only what differs. Nodes that make no tree go first. If too few rows are free
+// for the new nodes, that Apply gives a *FullError, and the caller may Clear.
+//
+// Resume reads each row in use once.
 func Resume(leaves int, read Read) (*Table, error) {
 	t := NewTable(leaves)
 	for version := range t.tree.roots {
-		t.tree.roots[version].stale = true
 		row, err := read(regs.InnerTablePrefixRoot, version)
 		if err != nil {
 			return nil, err
 		}
+		r := &t.tree.roots[version]
+		r.found = true
 		if regs.PrefixRootRow.Valid.Get(row) == 0 {
 			continue
 		}
-		if err := t.tree.hold(0, uint16(regs.PrefixRootRow.Node.Get(row)), read); err != nil {
+		r.row = uint16(regs.PrefixRootRow.Node.Get(row))
+		r.valid, err = t.tree.adopt(0, r.row, 0, ^uint64(0), 0, read)
+		if err != nil {
 			return nil, err
 		}
-	}
-	for level, unused := range t.tree.unused {
-		t.tree.unused[level] = slices.DeleteFunc(unused, func(row uint16) bool {
-			return t.tree.nodes[level][row].state == live
-		})
+		r.garbage = !r.valid
+		t.tree.keep(r.valid)
 	}
 	return t, t.groups.resume(read)
 }
 
-// hold notes a node of the chip, and all below it, as in use. A row that the level does not have is
-// none.
-func (t *Tree) hold(level int, row uint16, read Read) error {
-	if int(row) >= len(t.nodes[level]) || t.nodes[level][row].state == live {
-		return nil
+// adopt reads a node of the chip, which has the addresses from first to last, and all nodes below
+// it. It says whether they make a tree as this package does.
+func (t *Tree) adopt(level int, row uint16, first, last uint64, siblings int, read Read) (bool, error) {
+	if int(row) >= len(t.nodes[level]) || t.nodes[level][row].state != free {
+		return false, nil
 	}
-	t.nodes[level][row].state = live
-	t.held[level] = append(t.held[level], row)
-	if level == leaf {
-		return nil
-	}
-	below, err := read(regs.InnerTablePrefixChild, level<<indexOf|int(row))
+	index := level<<indexOf | int(row)
+	ends, err := read(regs.InnerTablePrefix, index)
 	if err != nil {
-		return err
+		return false, err
 	}
-	for place := range children {
-		if err := t.hold(level+1, uint16(childField(place).Get(below)), read); err != nil {
+	below := make([]uint32, words(regs.PrefixChildRow.Bits))
+	if level < leaf {
+		if below, err = read(regs.InnerTablePrefixChild, index); err != nil {
+			return false, err
+		}
+	}
+	n := &t.nodes[level][row]
+	n.decode(ends, below)
+	n.state = fresh
+	t.taken[level] = append(t.taken[level], row)
+	valid := regs.PrefixRow.Valid.Get(ends) == 1 && (level == leaf || regs.PrefixChildRow.Valid.Get(below) == 1)
+	if !valid || n.count < least(siblings) || !n.rises(first, last) {
+		return false, nil
+	}
+	for place := 0; place <= n.count && level < leaf; place++ {
+		from, to := n.bounds(place, first, last)
+		if good, err := t.adopt(level+1, n.child[place], from, to, n.count, read); !good {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// keep makes the nodes live that were adopted last, or forgets them.
+func (t *Tree) keep(good bool) {
+	for level := range levels {
+		t.unused[level] = slices.DeleteFunc(t.unused[level], func(row uint16) bool {
+			return t.nodes[level][row].state == fresh
+		})
+	}
+	if good {
+		t.commit()
+	} else {
+		t.rollBack()
+	}
+}
+
+// lead changes the nodes that were found on the chip into those of the prefixes of a root.
+func (t *Tree) lead(r *root) (err error) {
+	wanted := map[uint64]bool{}
+	for s := range r.groups.of {
+		for _, end := range s.ends() {
+			wanted[end] = true
+		}
+	}
+	var differ []uint64
+	for _, end := range t.ends(r) {
+		if !wanted[end] {
+			differ = append(differ, end)
+		}
+		delete(wanted, end)
+	}
+	for end := range wanted {
+		differ = append(differ, end)
+	}
+	slices.Sort(differ)
+	if len(differ) > 0 || !r.valid && len(r.groups.of) > 0 {
+		if err := t.adjust(r, differ); err != nil {
 			return err
 		}
 	}
-	return nil
+	if r.valid {
+		r.row, err = t.regroup(r, 0, r.row, 0, ^uint64(0))
+	}
+	return err
+}
+
+// ends are those in the nodes of a root.
+func (t *Tree) ends(r *root) (out []uint64) {
+	var walk func(level int, row uint16)
+	walk = func(level int, row uint16) {
+		n := &t.nodes[level][row]
+		out = append(out, n.ends[:n.count]...)
+		for place := 0; place <= n.count && level < leaf; place++ {
+			walk(level+1, n.child[place])
+		}
+	}
+	if r.valid {
+		walk(0, r.row)
+	}
+	return out
+}
+
+// regroup writes those nodes to new rows in which a place has another group than its prefixes say,
+// and those above them.
+func (t *Tree) regroup(r *root, level int, row uint16, first, last uint64) (uint16, error) {
+	for place := 0; place <= t.nodes[level][row].count; place++ {
+		n := &t.nodes[level][row]
+		from, to := n.bounds(place, first, last)
+		child, err := n.child[place], error(nil)
+		if level < leaf {
+			if child, err = t.regroup(r, level+1, child, from, to); err != nil {
+				return 0, err
+			}
+		}
+		if child == n.child[place] && n.group[place] == r.groups.at(level, from, to, first, last) {
+			continue
+		}
+		if row, err = t.own(level, row); err != nil {
+			return 0, err
+		}
+		t.nodes[level][row].child[place] = child
+	}
+	return row, nil
 }
 
 // resume notes what the rows of groups say, so that prefixes that go there keep their rows.
@@ -78,8 +174,7 @@ func (g *hopGroups) resume(read Read) error {
 // Clear empties the table, and gives the writes that take its roots from the chip: then no prefix
 // holds any address, and all rows are free.
 func (t *Table) Clear() (writes Writes) {
-	leaves := len(t.tree.nodes[leaf])
-	*t = *NewTable(leaves)
+	*t = *NewTable(len(t.tree.nodes[leaf]))
 	for version := range t.tree.roots {
 		writes = append(writes, t.tree.roots[version].write(version))
 	}

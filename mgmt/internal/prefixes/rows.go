@@ -50,11 +50,11 @@ func (t *Tree) commit() {
 				n.state = live
 			}
 		}
-		for _, row := range append(t.left[level], t.held[level]...) {
+		for _, row := range t.left[level] {
 			t.nodes[level][row].state = free
 			t.unused[level] = append(t.unused[level], row)
 		}
-		t.taken[level], t.left[level], t.held[level] = t.taken[level][:0], t.left[level][:0], nil
+		t.taken[level], t.left[level] = t.taken[level][:0], t.left[level][:0]
 	}
 }
 

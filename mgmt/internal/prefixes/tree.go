@@ -8,7 +8,9 @@ package prefixes
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/regs"
 )
@@ -42,16 +44,16 @@ type Tree struct {
 	unused [levels][]uint16 // free rows
 	taken  [levels][]uint16 // rows that the change under way has taken from them
 	left   [levels][]uint16 // rows that its roots no longer lead to
-	held   [levels][]uint16 // rows that the roots on the chip lead to until it gets ours
 	roots  [versions]root
 }
 
 // root is where the tree of an IP version starts, and what it holds.
 type root struct {
-	row    uint16
-	valid  bool
-	stale  bool // the chip's leads elsewhere
-	groups groups
+	row     uint16
+	valid   bool
+	found   bool // an earlier daemon made the nodes, for prefixes of its own
+	garbage bool // the chip's root is valid, and leads to no tree
+	groups  groups
 }
 
 // New is the empty tree of a chip of as many leaves, 2^CAPABILITY_PREFIX_BITS, whose roots are not
@@ -68,136 +70,6 @@ func New(leaves int) *Tree {
 		t.roots[version].groups.of = map[span]uint8{}
 	}
 	return t
-}
-
-// Apply makes changes, and returns the rows to write. After an error the tree is as it was. It is a
-// *FullError if the rows do not suffice. To take out a prefix that is not there changes nothing.
-func (t *Tree) Apply(changes []Change) (Writes, error) {
-	type undo struct {
-		version int
-		span    span
-		group   uint8
-	}
-	var done []undo
-	before := t.roots
-	var changed [versions]bool
-	for _, change := range changes {
-		version, s, err := spanOf(change.Prefix)
-		if err == nil && t.roots[version].groups.of[s] != change.Group {
-			done = append(done, undo{version, s, t.roots[version].groups.of[s]})
-			changed[version] = true
-			err = t.change(&t.roots[version], s, change.Group)
-		}
-		if err != nil {
-			for i := len(done) - 1; i >= 0; i-- {
-				t.roots[done[i].version].groups.set(done[i].span, done[i].group)
-			}
-			for version := range t.roots {
-				t.roots[version].row, t.roots[version].valid = before[version].row, before[version].valid
-			}
-			t.rollBack()
-			return nil, err
-		}
-	}
-	var out, roots Writes
-	for version := range t.roots {
-		if r := &t.roots[version]; changed[version] || r.stale {
-			r.stale = false
-			t.finish(r)
-			out = t.emit(out, r, 0, r.row, 0, ^uint64(0))
-			roots = append(roots, r.write(version))
-		}
-	}
-	t.commit()
-	return append(out, roots...), nil
-}
-
-// change sets the group of one span, and makes its ends or removes them.
-func (t *Tree) change(r *root, s span, group uint8) (err error) {
-	if !r.valid {
-		if err := t.plant(r); err != nil {
-			return err
-		}
-	}
-	if r.row, err = t.own(0, r.row); err != nil {
-		return err
-	}
-	r.groups.set(s, group)
-	for _, end := range s.ends() {
-		if r.groups.needs(end) {
-			r.row, err = t.put(0, r.row, end)
-		} else {
-			r.row, err = t.remove(0, r.row, end)
-		}
-		if err != nil {
-			return err
-		}
-		if n := t.nodes[0][r.row].count; n > maxEnds {
-			return t.full(0)
-		}
-	}
-	return nil
-}
-
-// plant makes the tree of no ends: a node on each level.
-func (t *Tree) plant(r *root) error {
-	var below uint16
-	for level := leaf; level >= 0; level-- {
-		row, err := t.take(level)
-		if err != nil {
-			return err
-		}
-		t.nodes[level][row].child[0] = below
-		below = row
-	}
-	r.row, r.valid = below, true
-	return nil
-}
-
-// finish takes a tree away that has no prefixes any more.
-func (t *Tree) finish(r *root) {
-	if len(r.groups.of) > 0 || !r.valid {
-		return
-	}
-	for level, row := 0, r.row; level < levels; level++ {
-		below := t.nodes[level][row].child[0]
-		t.drop(level, row)
-		row = below
-	}
-	r.valid = false
-}
-
-// emit gives the places of new nodes their groups, and appends the nodes' rows. The node's addresses
-// are those from first to last.
-func (t *Tree) emit(out Writes, r *root, level int, row uint16, first, last uint64) Writes {
-	n := &t.nodes[level][row]
-	if !r.valid || n.state != fresh {
-		return out
-	}
-	least := common(first, last) + 1 // shorter ones hold all of the node
-	if level == 0 {
-		least = 0
-	}
-	for place := range n.count + 1 {
-		from, to := first, last
-		if place > 0 {
-			from = n.ends[place-1]
-		}
-		if place < n.count {
-			to = n.ends[place] - 1
-		}
-		n.group[place] = r.groups.covering(from, to, least)
-		if level < leaf {
-			out = t.emit(out, r, level+1, n.child[place], from, to)
-		}
-	}
-	ends, below := n.encode(level)
-	index := level<<indexOf | int(row)
-	out = append(out, Write{regs.InnerTablePrefix, index, ends})
-	if below != nil {
-		out = append(out, Write{regs.InnerTablePrefixChild, index, below})
-	}
-	return out
 }
 
 // write is the row of the root.
@@ -236,6 +108,18 @@ func (t *Tree) Lookup(addr netip.Addr) (group uint8) {
 		row = n.child[place]
 	}
 	return group
+}
+
+// clone copies all but the lists of a change under way.
+func (t *Tree) clone() *Tree {
+	c := &Tree{roots: t.roots}
+	for level := range levels {
+		c.nodes[level], c.unused[level] = slices.Clone(t.nodes[level]), slices.Clone(t.unused[level])
+	}
+	for version := range c.roots {
+		c.roots[version].groups.of = maps.Clone(t.roots[version].groups.of)
+	}
+	return c
 }
 
 func (t *Tree) full(level int) error {

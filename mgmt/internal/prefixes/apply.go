@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package prefixes
+
+import "errors"
+
+// Apply makes changes, and returns the rows to write. After an error the tree is as it was. It is a
+// *FullError if the rows do not suffice. To take out a prefix that is not there changes nothing.
+//
+// The chip gets all changes at once if the rows suffice for the old nodes and all new ones. Else it
+// gets them in parts, in their order, each with its roots behind its nodes.
+func (t *Tree) Apply(changes []Change) (Writes, error) {
+	writes, err := t.step(changes)
+	if !t.divides(changes, err) {
+		return writes, err
+	}
+	before := t.clone()
+	if writes, err = t.parts(changes); err != nil {
+		*t = *before
+		return nil, err
+	}
+	return writes, nil
+}
+
+// divides says whether changes that failed may succeed in parts. A root that another daemon wrote
+// goes straight to all of ours.
+func (t *Tree) divides(changes []Change, err error) bool {
+	var full *FullError
+	return errors.As(err, &full) && len(changes) > 1 && !t.roots[0].found && !t.roots[1].found
+}
+
+func (t *Tree) parts(changes []Change) (writes Writes, err error) {
+	half := len(changes) / 2
+	for _, part := range [2][]Change{changes[:half], changes[half:]} {
+		some, err := t.step(part)
+		if t.divides(part, err) {
+			some, err = t.parts(part)
+		}
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, some...)
+	}
+	return writes, nil
+}
+
+// step makes changes all at once, or none.
+func (t *Tree) step(changes []Change) (Writes, error) {
+	before := t.roots
+	undo, err := t.set(changes)
+	for version := range t.roots {
+		if r := &t.roots[version]; err == nil && r.found {
+			err = t.lead(r)
+		}
+	}
+	if err != nil {
+		t.rollBack()
+		for i := len(undo) - 1; i >= 0; i-- {
+			undo[i]()
+		}
+		for version := range t.roots {
+			t.roots[version].row, t.roots[version].valid = before[version].row, before[version].valid
+		}
+		return nil, err
+	}
+	var first, nodes, last Writes
+	for version := range t.roots {
+		r := &t.roots[version]
+		if r.garbage {
+			first = append(first, (&root{}).write(version))
+		}
+		if r.found, r.garbage = false, false; r.valid {
+			t.fell(r)
+		}
+		if r.valid {
+			nodes = t.emit(nodes, r, 0, r.row, 0, ^uint64(0))
+		}
+		if r.row != before[version].row || r.valid != before[version].valid {
+			last = append(last, r.write(version))
+		}
+	}
+	t.commit()
+	return append(append(first, nodes...), last...), nil
+}
+
+// set gives prefixes their groups, and the trees their ends. It returns what undoes the former.
+func (t *Tree) set(changes []Change) (undo []func(), err error) {
+	for _, change := range changes {
+		version, s, err := spanOf(change.Prefix)
+		if err != nil {
+			return undo, err
+		}
+		r := &t.roots[version]
+		if r.groups.of[s] == change.Group {
+			continue
+		}
+		before := r.groups.set(s, change.Group)
+		undo = append(undo, func() { r.groups.set(s, before) })
+		if r.found {
+			continue
+		}
+		if err := t.adjust(r, s.ends()); err != nil {
+			return undo, err
+		}
+	}
+	return undo, nil
+}
+
+// adjust writes the nodes on the ways to some ends to new rows. It makes those ends that prefixes
+// need now, and removes those that none needs any more.
+func (t *Tree) adjust(r *root, ends []uint64) (err error) {
+	if !r.valid {
+		if err := t.plant(r); err != nil {
+			return err
+		}
+	}
+	if r.row, err = t.own(0, r.row); err != nil {
+		return err
+	}
+	for _, end := range ends {
+		if r.groups.needs(end) {
+			r.row, err = t.put(0, r.row, end)
+		} else {
+			r.row, err = t.remove(0, r.row, end)
+		}
+		if err != nil {
+			return err
+		}
+		if t.nodes[0][r.row].count > maxEnds {
+			return t.full(0)
+		}
+	}
+	return nil
+}
+
+// plant makes a tree without ends: a node on each level.
+func (t *Tree) plant(r *root) error {
+	var below uint16
+	for level := leaf; level >= 0; level-- {
+		row, err := t.take(level)
+		if err != nil {
+			return err
+		}
+		t.nodes[level][row].child[0] = below
+		below = row
+	}
+	r.row, r.valid = below, true
+	return nil
+}
+
+// fell drops those nodes once there is no prefix.
+func (t *Tree) fell(r *root) {
+	if len(r.groups.of) > 0 {
+		return
+	}
+	for level, row := 0, r.row; level < levels; level++ {
+		below := t.nodes[level][row].child[0]
+		t.drop(level, row)
+		row = below
+	}
+	r.valid = false
+}
+
+// emit gives the places of new nodes their groups, and appends the nodes' rows. The addresses of the
+// node are those from first to last.
+func (t *Tree) emit(out Writes, r *root, level int, row uint16, first, last uint64) Writes {
+	n := &t.nodes[level][row]
+	if n.state != fresh {
+		return out
+	}
+	for place := range n.count + 1 {
+		from, to := n.bounds(place, first, last)
+		n.group[place] = r.groups.at(level, from, to, first, last)
+		if level < leaf {
+			out = t.emit(out, r, level+1, n.child[place], from, to)
+		}
+	}
+	return append(out, n.encode(level, row)...)
+}
