@@ -63,12 +63,9 @@ func (t *Tree) step(changes []Change) (Writes, error) {
 		}
 		return nil, err
 	}
-	var first, nodes, last Writes
+	var nodes, last Writes
 	for version := range t.roots {
 		r := &t.roots[version]
-		if r.garbage {
-			first = append(first, (&root{}).write(version))
-		}
 		if r.found, r.garbage = false, false; r.valid {
 			t.fell(r)
 		}
@@ -80,7 +77,7 @@ func (t *Tree) step(changes []Change) (Writes, error) {
 		}
 	}
 	t.commit()
-	return append(append(first, nodes...), last...), nil
+	return append(nodes, last...), nil
 }
 
 // set gives prefixes their groups, and the trees their ends. It returns what undoes the former.

@@ -113,13 +113,16 @@ func (c *chip) lookup(addr netip.Addr) (group uint64) {
 // table is what the tree must say: the longest match over all prefixes.
 type table map[netip.Prefix]uint8
 
-func (w table) longest(addr netip.Addr) uint8 {
+func (w table) longest(addr netip.Addr) uint8 { return longest(w, addr) }
+
+// longest is what the longest prefix of those that hold an address has.
+func longest[V comparable](of map[netip.Prefix]V, addr netip.Addr) (none V) {
 	for bits := addr.BitLen(); bits >= 0; bits-- {
-		if prefix, err := addr.Prefix(bits); err == nil && w[prefix] != 0 {
-			return w[prefix]
+		if prefix, err := addr.Prefix(bits); err == nil && of[prefix] != none {
+			return of[prefix]
 		}
 	}
-	return 0
+	return none
 }
 
 func (w table) apply(changes []Change) {

@@ -103,7 +103,7 @@ func (g *hopGroups) settle() {
 	}
 }
 
-// forget frees a row. After a restart another row may say the same, and keep it.
+// forget frees a row. Another one may say the same, if an earlier daemon wrote it, and keeps it.
 func (g *hopGroups) forget(row uint8) {
 	h := g.hops[row]
 	if row != 0 && h != (Hops{}) && g.row[h] == row {

@@ -37,7 +37,7 @@ func Resume(leaves int, read Read) (*Table, error) {
 		r.garbage = !r.valid
 		t.tree.keep(r.valid)
 	}
-	return t, t.groups.resume(read)
+	return t, t.groups.resume(t.tree, read)
 }
 
 // adopt reads a node of the chip, which has the addresses from first to last, and all nodes below
@@ -157,9 +157,33 @@ func (t *Tree) regroup(r *root, level int, row uint16, first, last uint64) (uint
 	return row, nil
 }
 
-// resume notes what the rows of groups say, so that prefixes that go there keep their rows.
-func (g *hopGroups) resume(read Read) error {
+// uproot takes those roots from the chip that lead to no tree.
+func (t *Tree) uproot() (writes Writes) {
+	for version := range t.roots {
+		if t.roots[version].garbage {
+			writes = append(writes, (&root{}).write(version))
+		}
+	}
+	return writes
+}
+
+// resume notes what the groups say that nodes on the chip name, so that prefixes that go there keep
+// their rows.
+func (g *hopGroups) resume(t *Tree, read Read) error {
+	var named [lastGroup + 1]bool
+	for level := range levels {
+		for row := range t.nodes[level] {
+			if n := &t.nodes[level][row]; n.state == live {
+				for _, group := range n.group[:n.count+1] {
+					named[group] = true
+				}
+			}
+		}
+	}
 	for group := 1; group <= lastGroup; group++ {
+		if !named[group] {
+			continue
+		}
 		row, err := read(regs.InnerTableHopGroup, group)
 		if err != nil {
 			return err

@@ -5,6 +5,8 @@ package prefixes
 import (
 	"fmt"
 	"net/netip"
+
+	"sallyport/mgmt/internal/regs"
 )
 
 // Route says where packets to a prefix go. With the zero Hops the prefix is taken out.
@@ -26,6 +28,7 @@ func NewTable(leaves int) *Table { return &Table{New(leaves), newHopGroups()} }
 // those of the next Apply. After an error the table is as it was; it is a *FullError if the rows of
 // nodes or of groups do not suffice.
 func (t *Table) Apply(routes []Route) (writes Writes, err error) {
+	writes = t.tree.uproot()
 	var changes []Change
 	var left []uint8
 	now := map[netip.Prefix]uint8{} // groups of prefixes that this batch names
@@ -62,6 +65,8 @@ func (t *Table) undo(changes []Change, writes Writes) {
 		t.groups.uses[change.Group]--
 	}
 	for _, w := range writes {
-		t.groups.forget(uint8(w.Index))
+		if w.Table == regs.InnerTableHopGroup {
+			t.groups.forget(uint8(w.Index))
+		}
 	}
 }

@@ -176,6 +176,18 @@ func TestSharedGroups(t *testing.T) {
 	if got := at("10.0.1.1"); got != "0 0 0 0 last 0 connected 1 valid 1" {
 		t.Error(got)
 	}
+	if err := apply(Route{net(0), hops(t, 3)}); err != nil {
+		t.Error(err)
+	}
+	*tree, groups = *table.tree.clone(), *table.groups
+	known := len(table.groups.row)
+	if err := apply(Route{net(1), hops(t, 98, 99)}, Route{netip.MustParsePrefix("::/128"), hops(t, 3)}); err == nil {
+		t.Error("a prefix of 128 bits was taken")
+	}
+	same(t, table.tree, tree)
+	if table.groups.uses != groups.uses || table.groups.hops != groups.hops || len(table.groups.row) != known {
+		t.Errorf("changes that failed left something in the %d groups", len(table.groups.row))
+	}
 	// A batch that names a prefix twice counts its groups once.
 	if err := apply(Route{net(0), hops(t, 1)}, Route{net(0), Hops{}}, Route{net(0), hops(t, 2)}); err != nil {
 		t.Fatal(err)
