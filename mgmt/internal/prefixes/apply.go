@@ -158,8 +158,8 @@ func (t *Tree) fell(r *root) {
 	r.valid = false
 }
 
-// emit gives the places of new nodes their groups, and appends the nodes' rows. The addresses of the
-// node are those from first to last.
+// emit gives the places of new nodes their groups, and appends the nodes' rows. The addresses of
+// the node are those from first to last.
 func (t *Tree) emit(out Writes, r *root, level int, row uint16, first, last uint64) Writes {
 	n := &t.nodes[level][row]
 	if n.state != fresh {

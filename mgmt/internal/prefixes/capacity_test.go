@@ -4,10 +4,8 @@ package prefixes
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -20,15 +18,7 @@ const (
 	target = 16384
 )
 
-// sure is how many prefixes fit whatever came and went. A change makes up to 8 nodes a level before
-// the old ones are free. A leaf has 9 ends, with one more between two leaves, and a node above 10
-// children; of each version the first two may have fewer. A prefix has two ends.
-func sure(leaves int) int {
-	nodes := min(leaves-8, 10*(leaves/8-8+1)-18-1)
-	return (10*(nodes+1) - 20 - 1) / 2
-}
-
-// apart are prefixes of which each has two ends of its own.
+// apart are prefixes that share no end, so that each takes two.
 func apart(number int) (out []netip.Prefix) {
 	for n := range number {
 		out = append(out, netip.PrefixFrom(address(n%2 == 0, uint64(2*n+1)<<40), 24))
@@ -155,93 +145,6 @@ func load(t *testing.T, tree *Tree) *chip {
 	return hw
 }
 
-// thin fills a tree, and removes prefixes from each leaf that stays full enough without: what is
-// left has as many leaves as so few prefixes can have.
-func thin(t *testing.T, leaves int) (tree *Tree, left []netip.Prefix) {
-	t.Helper()
-	tree = New(leaves)
-	left = apart(10 * leaves)
-	left = left[:fill(t, tree, left)]
-	for spare := 2; spare > 0; spare-- {
-		for range 12 {
-			left = slices.DeleteFunc(left, func(prefix netip.Prefix) bool {
-				version, key := keyOf(prefix.Addr())
-				row := tree.roots[version].row
-				for level := range leaf {
-					n := &tree.nodes[level][row]
-					row = n.child[n.place(key)]
-				}
-				if tree.nodes[leaf][row].count < leastOfMany+spare {
-					return false
-				}
-				_, err := tree.Apply([]Change{{prefix, 0}})
-				return err == nil
-			})
-		}
-	}
-	check(t, tree)
-	return tree, left
-}
-
-// TestSure: a tree of the emptiest leaves takes prefixes up to the sure number. It refuses one some
-// time after, is as before then, and takes it in place of another.
-func TestSure(t *testing.T) {
-	for leaves, want := range map[int]int{board: 20434, 256: 1149} {
-		if got := sure(leaves); got != want {
-			t.Errorf("with %d leaves %d prefixes are sure, not %d", leaves, got, want)
-		}
-		tree, left := thin(t, leaves)
-		ends := len(tree.ends(&tree.roots[0])) + len(tree.ends(&tree.roots[1]))
-		if per := float64(ends) / float64(used(tree)[leaf]); per > 10.1 {
-			t.Errorf("the leaves are not as empty as can be: %.2f ends a leaf", per)
-		}
-		more := scattered(2*leaves, 40, 64, true)
-		below := max(0, sure(leaves)-len(left))
-		if n := fill(t, tree, more[:below]); n < below {
-			t.Fatalf("only %d prefixes fit", len(left)+n)
-		}
-		check(t, tree)
-		full := below + fill(t, tree, more[below:])
-		t.Logf("%d leaves: thinned to %d prefixes, full with %d, rows in use %v",
-			leaves, len(left), len(left)+full, used(tree))
-		before := tree.clone()
-		if _, err := tree.Apply([]Change{{left[0], 7}, {more[full], 1}}); err == nil {
-			t.Fatal("the prefix fitted the second time")
-		}
-		same(t, tree, before)
-		check(t, tree)
-		for _, prefix := range left[:10] {
-			if _, err := tree.Apply([]Change{{prefix, 0}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := tree.Apply([]Change{{more[full], 1}}); err != nil {
-			t.Error(err)
-		}
-		check(t, tree)
-	}
-}
-
-// same fails unless both trees hold the same, in the same rows.
-func same(t *testing.T, a, b *Tree) {
-	t.Helper()
-	if !reflect.DeepEqual(a.roots, b.roots) {
-		t.Error("the roots or the prefixes differ")
-	}
-	for level := range levels {
-		x, y := slices.Sorted(slices.Values(a.unused[level])), slices.Sorted(slices.Values(b.unused[level]))
-		if !slices.Equal(x, y) {
-			t.Errorf("level %d: the free rows differ", level)
-		}
-		for row := range a.nodes[level] {
-			x, y := &a.nodes[level][row], &b.nodes[level][row]
-			if x.state != y.state || x.state == live && *x != *y {
-				t.Errorf("level %d row %d differs", level, row)
-			}
-		}
-	}
-}
-
 // TestChurn: prefixes come and go at the target number for long, and always fit.
 func TestChurn(t *testing.T) {
 	all := append(scattered(target, 12, 32, false), apart(target)...)
@@ -274,29 +177,4 @@ func TestChurn(t *testing.T) {
 	}
 	check(t, tree)
 	t.Log("rows in use", used(tree), "most rows that a change wrote", most)
-}
-
-// BenchmarkChange takes a prefix out and puts it back, in trees of different numbers of them.
-func BenchmarkChange(b *testing.B) {
-	for number := 1; number <= target; number *= 4 {
-		b.Run(fmt.Sprint(number), func(b *testing.B) {
-			tree, prefixes := New(board), internet(number)
-			for n, prefix := range prefixes {
-				if _, err := tree.Apply([]Change{{prefix, uint8(1 + n%255)}}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportAllocs()
-			rows, n := 0, 0
-			for b.Loop() {
-				prefix := prefixes[n/2%number]
-				writes, err := tree.Apply([]Change{{prefix, uint8(n % 2)}})
-				if err != nil {
-					b.Fatal(err)
-				}
-				rows, n = rows+len(writes), n+1
-			}
-			b.ReportMetric(float64(rows)/float64(n), "rows/op")
-		})
-	}
 }

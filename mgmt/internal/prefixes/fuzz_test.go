@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// FuzzChanges: after any changes a chip that got the writes sends each address by its longest prefix,
-// and none of the writes was to a node that a look-up could read. Each change takes 11 bytes: key,
-// length and version, group, and whether the batch goes on.
+// FuzzChanges: after any changes a chip that got the writes sends each address by its longest
+// prefix, and none of the writes was to a node that a look-up could read. Each change takes 11
+// bytes: key, length and version, group, and whether the batch goes on.
 func FuzzChanges(f *testing.F) {
 	r := rand.New(rand.NewPCG(7, 11))
 	for _, number := range []int{1, 40, 200} {

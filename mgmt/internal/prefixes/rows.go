@@ -15,8 +15,8 @@ func (t *Tree) take(level int) (uint16, error) {
 	return row, nil
 }
 
-// own gives a row that may be written, with the node of the row `old`: that row, if the change under
-// way made it.
+// own gives a row that may be written, with the node of the row `old`: the same row, if the change
+// under way made it.
 func (t *Tree) own(level int, old uint16) (uint16, error) {
 	n := &t.nodes[level][old]
 	if n.state == fresh {

@@ -92,9 +92,9 @@ func (g *groups) covering(first, last uint64, least int) uint8 {
 	return 0
 }
 
-// at is the group of a place, from..to, of a node that has the addresses first..last: of the longest
-// span that holds all of the place and not all of the node. Nothing is above the root, so that a
-// span that holds all of it counts there.
+// at is the group of a place, from..to, of a node that has the addresses first..last: that of the
+// longest span that holds all of the place and not all of the node. Nothing is above the root, so
+// a span that holds all of it counts there.
 func (g *groups) at(level int, from, to, first, last uint64) uint8 {
 	if level == 0 {
 		return g.covering(from, to, 0)

@@ -5,6 +5,7 @@ package prefixes
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/regs"
 )
@@ -28,7 +29,7 @@ func NewTable(leaves int) *Table { return &Table{New(leaves), newHopGroups()} }
 // those of the next Apply. After an error the table is as it was; it is a *FullError if the rows of
 // nodes or of groups do not suffice.
 func (t *Table) Apply(routes []Route) (writes Writes, err error) {
-	writes = t.tree.uproot()
+	var groups Writes
 	var changes []Change
 	var left []uint8
 	now := map[netip.Prefix]uint8{} // groups of prefixes that this batch names
@@ -39,34 +40,36 @@ func (t *Table) Apply(routes []Route) (writes Writes, err error) {
 		}
 		row, write, err := t.groups.take(route.Hops)
 		if err != nil {
-			t.undo(changes, writes)
+			t.undo(changes, groups)
 			return nil, fmt.Errorf("prefix %v: %w", route.Prefix, err)
 		}
-		writes = append(writes, write...)
+		groups = append(groups, write...)
 		now[route.Prefix] = row
 		left = append(left, before)
 		changes = append(changes, Change{route.Prefix, row})
 	}
-	nodes, err := t.tree.Apply(changes)
+	uproot := t.tree.uproot()
+	writes, err = t.tree.Apply(changes)
 	if err != nil {
-		t.undo(changes, writes)
+		t.undo(changes, groups)
 		return nil, err
 	}
 	for _, row := range left {
 		t.groups.uses[row]--
 	}
 	t.groups.settle()
-	return append(writes, nodes...), nil
+	// The rows of nodes are long, so a look-up that began before the last change has ended when a
+	// group that it may have read is written.
+	first := slices.IndexFunc(writes, func(w Write) bool { return w.Table == regs.InnerTablePrefixRoot })
+	return append(uproot, slices.Insert(writes, max(first, 0), groups...)...), nil
 }
 
 // undo gives back the groups of changes that are not made, and the rows that were to be written.
-func (t *Table) undo(changes []Change, writes Writes) {
+func (t *Table) undo(changes []Change, groups Writes) {
 	for _, change := range changes {
 		t.groups.uses[change.Group]--
 	}
-	for _, w := range writes {
-		if w.Table == regs.InnerTableHopGroup {
-			t.groups.forget(uint8(w.Index))
-		}
+	for _, w := range groups {
+		t.groups.forget(uint8(w.Index))
 	}
 }

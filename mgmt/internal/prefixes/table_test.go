@@ -62,8 +62,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestNothingChanges: what is as it should be is not written again, and the last prefix takes the
-// tree with it.
+// TestNothingChanges: a change to the same is not written, and the last prefix takes the tree with
+// it.
 func TestNothingChanges(t *testing.T) {
 	tree, prefix := New(256), netip.MustParsePrefix("2001:db8::/32")
 	if writes, err := tree.Apply([]Change{{prefix, 0}}); len(writes) > 0 || err != nil {
@@ -131,8 +131,10 @@ func TestSharedGroups(t *testing.T) {
 	table, hw := NewTable(256), newChip()
 	apply := func(routes ...Route) error {
 		writes, err := table.Apply(routes)
-		for _, w := range writes {
-			hw.write(t, w)
+		for n, w := range writes {
+			if hw.write(t, w); w.Table == regs.InnerTableHopGroup && (n == 0 || writes[n-1].Table == regs.InnerTablePrefixRoot) {
+				t.Errorf("write %d of %d: a group is written when nodes of before are just left", n, len(writes))
+			}
 		}
 		return err
 	}

@@ -123,5 +123,6 @@ func (t *Tree) clone() *Tree {
 }
 
 func (t *Tree) full(level int) error {
-	return &FullError{fmt.Errorf("the chip's tree of prefixes is full: level %d has %d rows", level, len(t.nodes[level]))}
+	return &FullError{fmt.Errorf("the chip's tree of prefixes has no row left of its %d on level %d: remove prefixes",
+		len(t.nodes[level]), level)}
 }
