@@ -121,7 +121,8 @@ func TestResumeGroups(t *testing.T) {
 	s := after(t, r, 0)
 	a, b := netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")
 	table := NewTable(256)
-	s.turn(t, r, table, map[netip.Prefix]Hops{a: hops(t, 1), b: hops(t, 2)})
+	s.turn(t, r, table, map[netip.Prefix]Hops{a: hops(t, 1)})
+	s.turn(t, r, table, map[netip.Prefix]Hops{b: hops(t, 2)})
 	s.hw.tables["hop_group"][9] = hops(t, 1).encode() // an old row, that no node names
 	for group := range 3 {
 		if row := s.hw.tables["hop_group"][group]; row != nil {
