@@ -74,11 +74,11 @@ class NextHopLookup(
     val box = Input(new BoxAddresses)
     val packet = Flipped(Valid(new NextHopQuery))
 
-    /** Next-hop row that the packet's SA or rule names, [[NextHopLookup.namedTime]] cycles later. */
+    /** Next-hop row that its SA or rule names, [[NextHopLookup.namedTime]] cycles later. */
     val named = Input(UInt(16.W))
     val found = Output(new NextHop)
 
-    /** A look-up met a row of hosts, of prefixes or their groups, or of next hops, with a flipped bit. */
+    /** A look-up met a row with a flipped bit; those of prefixes and their groups count as one. */
     val hostRowUpset = Output(Bool())
     val prefixRowUpset = Output(Bool())
     val nextHopRowUpset = Output(Bool())
@@ -177,7 +177,7 @@ class NextHopLookup(
 
 object NextHopLookup {
 
-  /** Cycles from a packet to the next-hop row that it names itself: a register, prefix and group. */
+  /** Cycles from a packet to the next-hop row that it names: a register, prefix and group. */
   val namedTime: Int = 1 + PrefixTree.latency + HopGroups.latency
 
   /** Cycles from a packet to its next hop. */

@@ -32,7 +32,8 @@ case class InnerConfig(
 object InnerConfig {
 
   /** The smallest useful configuration, for a quick synthesis. */
-  val small: InnerConfig = InnerConfig(saBits = 6, flowBits = 6, hostBits = 6, prefixBits = 7, chip = InterfaceConfig.small)
+  val small: InnerConfig =
+    InnerConfig(saBits = 6, flowBits = 6, hostBits = 6, prefixBits = 7, chip = InterfaceConfig.small)
 
   /** In the header of punted frames. */
   val puntPort: Int = 0
@@ -53,8 +54,8 @@ object InnerConfig {
   val decryptGroups: Seq[Int] = Seq(PuntGroup.tunnel, PuntGroup.clear, PuntGroup.mtu)
 
   /**
-   * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts, 4 Ki of prefixes (some 16 Ki
-   * prefixes). The cuckoo table of flows
+   * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts, 4 Ki of prefixes, which
+   * hold more than 16 Ki prefixes. The cuckoo table of flows
    * fills to some 95 %; twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more
    * than 1 MiB for fragments. Transport mode alone puts fragments from red together.
    */

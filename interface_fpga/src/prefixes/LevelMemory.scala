@@ -6,8 +6,8 @@ import chisel3.util._
 import sallyport.common.table.RowAccess
 
 /**
- * The rows of a level, one port for look-ups and one for software. Each answers
- * [[LevelMemory.latency]] cycles later.
+ * The rows of a level. Software reads by the port of the look-ups, in cycles without one: with a
+ * port of its own a block RAM would have half the width.
  *
  * @param rows a power of two
  * @param bits of a row, its parity included
@@ -16,16 +16,20 @@ class LevelMemory(rows: Int, bits: Int) extends Module {
   private val indexBits = log2Ceil(rows)
   val io = IO(new Bundle {
     val lookup = Flipped(Valid(UInt(indexBits.W)))
-    val found = Output(UInt(bits.W))
+
+    /** Comes without a look-up, or writes. */
     val access = Flipped(Valid(new RowAccess(indexBits, bits)))
-    val data = Output(UInt(bits.W))
+
+    /** [[LevelMemory.latency]] cycles after a look-up or a read. */
+    val found = Output(UInt(bits.W))
   })
   private val memory = SyncReadMem(rows, UInt(bits.W))
   private val access = io.access.bits
+  when(io.access.valid && access.write)(memory.write(access.index, access.row))
+  private val index = Mux(io.lookup.valid, io.lookup.bits, access.index)
   private val read = Wire(UInt(bits.W))
-  read := memory.read(io.lookup.bits, io.lookup.valid)
+  read := memory.read(index, io.lookup.valid || io.access.valid && !access.write)
   io.found := RegNext(read)
-  io.data := RegNext(memory.readWrite(access.index, access.row, io.access.valid, access.write))
 }
 
 object LevelMemory {

@@ -31,7 +31,7 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
   private def later[T <: Data](value: T, cycles: Int): T = ShiftRegister(value, cycles)
   private def join(memory: LevelMemory, port: LevelPort): Unit = {
     memory.io.access := port.access
-    port.data := memory.io.data
+    port.data := memory.io.found
     port.looked := memory.io.lookup.valid
   }
 
@@ -51,7 +51,7 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
     val compared = parts(key).zip(parts(end(word))).map { case (key, end) =>
       (RegNext(key >= end), RegNext(key > end))
     }
-    // From the lowest part on: above the end in this part, or equal in it and not below in the rest.
+    // Above the end in the high parts, or equal in these and not below it in the low ones.
     def notBelow(parts: Seq[(Bool, Bool)]): (Bool, Bool) =
       if (parts.length == 1) parts.head
       else {

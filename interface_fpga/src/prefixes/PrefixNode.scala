@@ -10,7 +10,7 @@ object PrefixNode {
   /** Bits of an address that the tree looks at. */
   val keyBits: Int = 64
 
-  /** Levels of the tree, each of which every look-up meets. */
+  /** Levels of the tree; every look-up meets all of them. */
   val levels: Int = 5
 
   /** Bits of a node's row in its level; above them an index of software has the level. */

@@ -57,7 +57,8 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       dut.io.packet.valid.poke(false)
       val prefixes = dut.io.prefixTables
       for (
-        table <- Seq(dut.io.hostTable, dut.io.nextHopTable, dut.io.groupTable, prefixes.node, prefixes.child, prefixes.root)
+        table <-
+          Seq(dut.io.hostTable, dut.io.nextHopTable, dut.io.groupTable, prefixes.node, prefixes.child, prefixes.root)
       ) table.request.valid.poke(false)
       dut.io.box.own.v4.poke(number(own))
       dut.io.box.own.v6.poke(number(ownV6))
@@ -296,7 +297,8 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
 
       // A flow keeps to one of four next hops, by its addresses and its label.
       val flows = for (n <- 1 to 60; v6 <- Seq(false, true)) yield {
-        if (v6) Query("2001:db8:8::1", 0, s"2001:db8:9::${n % 4}", n) else Query(s"203.0.113.$n", 0, s"192.0.2.${n / 3}")
+        if (v6) Query("2001:db8:8::1", 0, s"2001:db8:9::${n % 4}", n)
+        else Query(s"203.0.113.$n", 0, s"192.0.2.${n / 3}")
       }
       def hash(flow: Query): Int =
         HopGroups.hash(BigInt(flow.label) << 256 | number(flow.from) << 128 | number(flow.to), 276)
