@@ -2,7 +2,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike packages strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check board-check board-parts bitstreams first-run program corundum clean
+.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike packages strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check calibrate-delays board-check board-parts bitstreams first-run program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -211,14 +211,19 @@ $(SCALA) boards sallyport.boards.Elaborate $$($(ENV) python -m boards.top --boar
   --out $(3) --version $(VERSION) $(4) && $(ENV) python -m boards.top --board $(1) --chip $(2) --out $(3) $(5)
 endef
 
-# The gates of the core's clock, 6 levels, and of the SLRs of its pblock, 60 % of LUTs, block RAM
-# and URAM, are in the script. Logic in Aurora's clock, 402.83 MHz, has to do with half the levels,
-# and logic in the MAC's, 322.27 MHz, with 4.
-synth-check: setup ## area and depth of the full chips in BOARD's shells, by yosys, in build/synth
+# The gates of the core's clock, 6 levels and 3.0 ns, and of the SLRs of its pblock, 60 % of LUTs,
+# block RAM and URAM, are in the script. Logic in Aurora's clock, 402.83 MHz, has to do with half
+# the levels, and logic in the MAC's, 322.27 MHz, with 4.
+synth-check: setup ## area, depth, delays of full chips in BOARD's shells, by yosys, in build/synth
 	@for chip in inner outer crypto; do \
 	  $(call board_rtl,$(BOARD),$$chip,build/synth/rtl/$$chip,--full) && \
-	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3' --clock 'mac_*Clock=4' \
+	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3/2.2' --clock 'mac_*Clock=4/2.8' \
 	    --slrs $$($(ENV) python -m boards.top --board $(BOARD) --chip $$chip --core-slrs) || exit 1; done
+
+# A work tree of corundum at the commit of scripts/calibration.yaml, which is not part of this tree.
+PUBLIC ?=
+calibrate-delays: setup ## the delay model against public modules that close timing, in PUBLIC
+	@$(ENV) python scripts/calibrate_delays.py "$(PUBLIC)"
 
 # Tops for checks have small tables, which make no other crossings; those of bitstreams are made
 # where they are built.

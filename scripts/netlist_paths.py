@@ -8,89 +8,23 @@ whole crypto core.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-# Cells whose outputs come from a clock edge. Everything else is walked through.
-SEQUENTIAL = re.compile(r"^(FD[RSCP]E|LDCE|LDPE|SRL|SRLC|RAMB|URAM|FIFO|DSP)")
-# Cells that cost one LUT level; distributed RAM reads like a LUT.
-LUT_LIKE = re.compile(r"^(LUT[1-6]|RAM(32|64|128|256|512))")
-# Pins that bring the clock of a register or memory; of block RAM two.
-CLOCK_PIN = re.compile(r"^(C|CLK|WCLK|CLKARDCLK|CLKBWRCLK|CLKA|CLKB)$")
-# Pins of a distributed RAM that belong to its (clocked) write port.
-WRITE_PIN = re.compile(r"^(D|DI|WE|WCLK|DI[A-H]|ADDRH|ADDRD)$")
+from netlist import Cell, Module, Pin, read_module
+
+OUT = Pin(0.0)
 
 
-@dataclass
-class Cell:
-    """A primitive of one module: the bits that paths go through it from, those where they end,
-    those it drives, its clocks."""
+class Ending(NamedTuple):
+    """Where paths end: a name, the module it is in, its clock, the nets that come in there, and of
+    each the delay of its pin."""
 
-    kind: str
     name: str
-    passed: list[int]
-    ends: list[int]
-    driven: list[int]
-    clocks: list[int]
-    is_through: bool
-
-    @property
-    def cost(self) -> int:
-        return bool(LUT_LIKE.match(self.kind))
-
-
-@dataclass
-class Module:
-    """One module of the netlist, read once however many instances it has."""
-
-    cells: list[Cell] = field(default_factory=list)
-    # Of each instance: its name, its module's, and of each of its port bits the bit it is joined
-    # with here.
-    instances: list[tuple[str, str, list[tuple[int, int]]]] = field(default_factory=list)
-    ports: list[tuple[str, bool, list[int]]] = field(default_factory=list)
-    names: dict[int, str] = field(default_factory=dict)
-
-
-def wires(bits: list) -> list[int]:
-    """Without constants."""
-    return [bit for bit in bits if isinstance(bit, int)]
-
-
-def read_module(modules: dict, name: str) -> Module:
-    source = modules[name]
-    module = Module()
-    for port, what in source["ports"].items():
-        module.ports.append((port, what["direction"] == "input", wires(what["bits"])))
-    for net, what in source["netnames"].items():
-        if not what["hide_name"]:
-            module.names.update((bit, net) for bit in wires(what["bits"]))
-    for cell, what in source["cells"].items():
-        kind = what["type"]
-        if "blackbox" not in modules[kind]["attributes"]:
-            inner = modules[kind]["ports"]
-            joined = [
-                (i, o)
-                for pin, bits in what["connections"].items()
-                # upper bits may be left open
-                for i, o in zip(inner[pin]["bits"], bits, strict=False)
-                if isinstance(i, int) and isinstance(o, int)
-            ]
-            module.instances.append((cell, kind, joined))
-            continue
-        through = not SEQUENTIAL.match(kind)
-        passed, ends, driven, clocks = [], [], [], []
-        for pin, bits in what["connections"].items():
-            if what["port_directions"][pin] == "output":
-                driven += wires(bits)
-            elif CLOCK_PIN.match(pin):
-                clocks += wires(bits)
-            elif through and not (kind.startswith("RAM") and WRITE_PIN.match(pin)):
-                passed += wires(bits)
-            else:
-                ends += wires(bits)
-        module.cells.append(Cell(kind, cell, passed, ends, driven, clocks, through))
-    return module
+    module: str
+    clock: str
+    nets: list[int]
+    pins: list[Pin]
 
 
 class Paths:
@@ -106,10 +40,14 @@ class Paths:
         self.cells: list[tuple[Cell, int, list[int], list[int], list[int]]] = []
         self.places: list[tuple[str, Module, dict[int, int]]] = []
         self.drivers: dict[int, int] = {}
+        # Of each net that a register or memory drives: that cell, and the delay from its clock.
+        self.launches: dict[int, tuple[int, float]] = {}
         self.levels: dict[int, int] = {}
         self.previous: dict[int, int | None] = {}
         self.unfold(top, "", {})
+        self.joined = [self.root(net) for net in range(len(self.joined))]
         self.drivers = {self.root(net): cell for net, cell in self.drivers.items()}
+        self.launches = {self.root(net): start for net, start in self.launches.items()}
         for cell, (primitive, *_) in enumerate(self.cells):
             if primitive.is_through:
                 self.measure(cell)
@@ -142,8 +80,11 @@ class Paths:
             return nets[bit]
 
         for primitive in module.cells:
-            for bit in primitive.driven if primitive.is_through else ():
-                self.drivers[net(bit)] = len(self.cells)
+            for bit, delay in zip(primitive.driven, primitive.launching, strict=True):
+                if primitive.is_through:
+                    self.drivers[net(bit)] = len(self.cells)
+                else:
+                    self.launches[net(bit)] = (len(self.cells), delay)
             passed, ends, clocks = (
                 [net(bit) for bit in bits] for bits in (primitive.passed, primitive.ends, primitive.clocks)
             )
@@ -187,19 +128,21 @@ class Paths:
         """The cells of the longest path that ends with `cell`, from start to end."""
         path = []
         while cell is not None:
-            primitive, place, *_ = self.cells[cell]
-            path.append(f"{primitive.kind} {self.places[place][0]}{primitive.name}")
+            path.append(f"{self.cells[cell][0].kind} {self.cell_name(cell)}")
             cell = self.previous[cell]
         return path[::-1]
+
+    def cell_name(self, cell: int) -> str:
+        primitive, place, *_ = self.cells[cell]
+        return self.places[place][0] + primitive.name
 
     def deepest(self) -> tuple[int, list[str]]:
         """LUT levels of the longest path, and its cells from start to end."""
         cell = max(self.levels, key=self.levels.__getitem__, default=None)
         return (0 if cell is None else self.levels[cell]), self.path(cell)
 
-    def ends(self) -> Iterator[tuple[str, str, int, int | None]]:
-        """Every register, memory and output port with its clock, the levels of the longest path
-        that ends there, and that path's last cell.
+    def endings(self) -> Iterator[Ending]:
+        """Every register, memory and output port.
 
         A clock is named by the top's input port that it comes from; a port's clock is "". An end
         with two clocks is listed once for each.
@@ -210,12 +153,19 @@ class Paths:
         }
         for port, is_input, bits in top.ports:
             if not is_input:
-                yield port, "", *self.end([nets[bit] for bit in bits if bit in nets])
+                reached = [nets[bit] for bit in bits if bit in nets]
+                yield Ending(port, top.name, "", reached, len(reached) * [OUT])
         for primitive, place, _, ends, clocks in self.cells:
             prefix, module, _ = self.places[place]
             held = next((module.names[bit] for bit in primitive.driven if bit in module.names), primitive.name)
             for clock in {self.source(net) for net in clocks} or {-1}:
-                yield prefix + held, inputs.get(clock, ""), *self.end(ends)
+                yield Ending(prefix + held, module.name, inputs.get(clock, ""), ends, primitive.ending)
+
+    def ends(self) -> Iterator[tuple[str, str, int, int | None]]:
+        """Every end's name and clock, the levels of the longest path to it, and that path's last
+        cell."""
+        for ending in self.endings():
+            yield ending.name, ending.clock, *self.end(ending.nets)
 
     def source(self, net: int) -> int:
         """Where a clock comes from: the net before its buffers."""

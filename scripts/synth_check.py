@@ -15,7 +15,7 @@ block RAM gets address decoders and multiplexers of LUTs, which count as any LUT
 cascades would save them, but are not used.
 
 The depth is the longest path of LUTs in the mapped netlist between two registers, memories or
-ports, of each clock by itself.
+ports, of each clock by itself. Its delay is an estimate (delay_model.py).
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 import click
+import late_paths
 import xcvu9p
+from clock_limits import ClockLimits
+from late_paths import LatePaths
+from netlist_delays import Delays
 from netlist_paths import Paths
 
 ADDERS = Path(__file__).with_name("adders.v")
@@ -80,7 +83,7 @@ def map_box(source: Path, out: Path) -> Path:
     return mapped
 
 
-def run_yosys(sources: list[Path], top: str, out: Path) -> dict:
+def run_yosys(sources: list[Path], top: str, out: Path, parameters: dict[str, int] | None = None) -> dict:
     """Map `top` to UltraScale+ primitives; the netlist's modules."""
     sources = [map_box(source, out) if source.stem.endswith("Sbox") else source for source in sources]
     texts = {source.stem: source.read_text() for source in sources}
@@ -89,8 +92,9 @@ def run_yosys(sources: list[Path], top: str, out: Path) -> dict:
     netlist = out / f"{top}.netlist.json"
     yosys(
         [
-            "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, sources)),
-            f"hierarchy -top {top}",
+            # With parameters to set, a module is elaborated with its own, not with its defaults.
+            f"read_verilog -sv -D SYNTHESIS {'-defer ' if parameters else ''}" + " ".join(map(str, sources)),
+            f"hierarchy -top {top}" + "".join(f" -chparam {key} {value}" for key, value in (parameters or {}).items()),
             # firtool gives each memory a module of its own, with a clock a port: inside its parent
             # yosys sees that the clocks are one and maps it to memory blocks.
             "proc",
@@ -139,16 +143,6 @@ def area(kinds: Counter) -> dict[str, int]:
     }
 
 
-def _limit(text: str) -> tuple[str, int]:
-    """`links_*_clock=3` as pattern and levels."""
-    pattern, _, levels = text.partition("=")
-    if not pattern or not levels.isdecimal():
-        raise click.UsageError(
-            f"--clock {text}: write a pattern of clock ports and the levels, such as links_*_clock=3"
-        )
-    return pattern, int(levels)
-
-
 @click.command()
 @click.argument("top")
 @click.argument("rtl", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -158,9 +152,10 @@ def _limit(text: str) -> tuple[str, int]:
     "--clock",
     "of_clocks",
     multiple=True,
-    metavar="PATTERN=LEVELS",
-    help="Another limit for the clock ports that match; repeatable.",
+    metavar="PATTERN=LEVELS/NS",
+    help="Other limits for the clock ports that match; repeatable.",
 )
+@click.option("--max-ns", type=float, default=3.0, show_default=True, help="Fail above this estimated delay of a path.")
 @click.option(
     "--max-share",
     type=float,
@@ -176,18 +171,22 @@ def _limit(text: str) -> tuple[str, int]:
     help="SLRs that the pblock of the core allows.",
 )
 def main(
-    top: str, rtl: Path, out: Path, max_depth: int, of_clocks: tuple[str, ...], max_share: float, slrs: int
+    top: str,
+    rtl: Path,
+    out: Path,
+    max_depth: int,
+    of_clocks: tuple[str, ...],
+    max_ns: float,
+    max_share: float,
+    slrs: int,
 ) -> None:
     """Synthesise module TOP from the .sv files in folder RTL and report into OUT/TOP.json.
 
-    The report has every module's area with its submodules, the deepest path, and the paths beyond
-    --max-depth and --clock by their ends.
+    The report has every module's area with its submodules, the deepest path, the paths beyond
+    --max-depth and --clock by their ends, and the 20 latest paths and widest nets by an estimate of
+    their delays. A module above its ns fails unless late_paths.yaml names it with that figure.
     """
-    limits = [_limit(text) for text in of_clocks]
-
-    def most(clock: str) -> int:
-        return next((levels for pattern, levels in limits if fnmatchcase(clock, pattern)), max_depth)
-
+    limits = ClockLimits(max_depth, max_ns, of_clocks)
     sources = sorted(rtl.glob("*.sv")) + sorted(rtl.glob("*.v"))
     if not sources:
         raise click.UsageError(f"{rtl} holds no .sv files; run 'make verilog' first")
@@ -199,6 +198,8 @@ def main(
     paths = Paths(modules, top)
     levels, path = paths.deepest()
     by_clock = paths.by_clock()
+    late = LatePaths(Delays(paths))
+    ns_by_clock, beyond = late.by_clock(), late.beyond(limits.ns)
     report = used | {
         "top": top,
         "device": "xcvu9p",
@@ -209,22 +210,31 @@ def main(
         "depth_lut_levels": levels,
         "deepest_path": path,
         "depth_by_clock": by_clock,
-        "deep_ends": paths.deep_ends(most),
+        "deep_ends": paths.deep_ends(limits.levels),
+        "ns_by_clock": ns_by_clock,
+        "modules_beyond_ns": beyond,
     }
+    report |= late.report()
     (out / f"{top}.json").write_text(json.dumps(report, indent=2) + "\n")
     click.echo(
         f"{top}: "
         + "".join(f"{used[key]} {key.upper()} ({percent[key]} %), " for key in percent)
-        + f"{levels} LUT levels"
+        + f"{levels} LUT levels, {max(ns_by_clock.values(), default=0):.2f} ns estimated"
     )
-    if limits:
-        click.echo(f"{top}: " + ", ".join(f"{clock or 'ports'} {depth}" for clock, depth in by_clock.items()))
+    if of_clocks:
+        click.echo(
+            f"{top}: "
+            + ", ".join(
+                f"{clock or 'ports'} {depth}/{ns_by_clock.get(clock, 0):.2f}" for clock, depth in by_clock.items()
+            )
+        )
     failures = xcvu9p.violations(used, slrs, max_share)
     failures += [
-        f"{depth} LUT levels{f' of {clock}' if limits else ''} exceed {most(clock)}; where is in {out / f'{top}.json'}"
+        f"{depth} LUT levels{f' of {clock}' if of_clocks else ''} exceed {limits.levels(clock)}; where is in {out / f'{top}.json'}"
         for clock, depth in by_clock.items()
-        if depth > most(clock)
+        if depth > limits.levels(clock)
     ]
+    failures += late_paths.failures(top, beyond, limits.ns)
     for failure in failures:
         click.echo(f"{top}: {failure}", err=True)
     if failures:

@@ -4,25 +4,14 @@ border and by clock, and names the cells of a path that is too deep."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
-from types import ModuleType
 
 from tests.support.paths import ROOT
 
-
-def load() -> ModuleType:
-    """The script's module, which is in no package."""
-    spec = importlib.util.spec_from_file_location("netlist_paths", ROOT / "scripts/netlist_paths.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    # Its data classes look their module up.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-netlist_paths = load()
+# The scripts are in no package.
+sys.path.insert(0, str(ROOT / "scripts"))
+netlist_paths = importlib.import_module("netlist_paths")
 BOX = {"attributes": {"blackbox": "1"}, "ports": {}, "netnames": {}, "cells": {}}
 
 
