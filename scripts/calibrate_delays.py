@@ -39,8 +39,10 @@ def published(cells: list[tuple[str, int]]) -> float:
         kind, name = cell.split()
         is_end = at == len(rest) - 1
         pin = (delay_model.end if is_end else delay_model.through)(kind, name)
-        is_near = pin.near is not None and fan_out == 1 and re.match("LUT|CARRY|MUXF", before)
-        ns += pin.near if is_near else delay_model.net(fan_out, fan_out * delay_model.area(kind))
+        if pin.near is not None and fan_out == 1 and re.match("LUT|CARRY|MUXF", before):
+            ns += pin.near
+        else:
+            ns += delay_model.net(fan_out, fan_out * delay_model.area(kind))
         # Vivado counts the setup time apart.
         ns += 0 if is_end else pin.ns
     return ns

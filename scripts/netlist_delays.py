@@ -90,7 +90,8 @@ class Delays:
         found = [net]
         while net in self.paths.drivers:
             net = self.latest[self.paths.drivers[net]]
-            if net == NOTHING:
+            # A carry chain is one cell of many bits, so a path may seem to come back to it.
+            if net == NOTHING or net in found:
                 break
             found.append(net)
         return found[::-1]

@@ -116,3 +116,20 @@ def test_a_late_module_fails_unless_it_is_listed_with_that_figure(tmp_path: Path
     assert failures(None) == [f"Top: {ns:.2f} ns of clock exceed 0.30"]
     assert failures(ns - 0.1) == [f"Top: {ns:.2f} ns of clock exceed {ns - 0.1:.2f}"]
     assert late_paths.LatePaths(delays(3)).beyond(lambda _: 3.0) == {}
+
+
+def test_a_loop_through_a_carry_chain_ends():
+    # A chain is one cell of many bits: a LUT between two of them only seems a loop.
+    top = module(
+        {"clock": ("input", 1)},
+        {"sum": 4, "end": 6},
+        {
+            "carry": cell("CARRY8", {"S": 5}, O=4),
+            "lut": cell("LUT2", {"I0": 4}, O=5),
+            "last": cell("FDRE", {"C": 1, "D": 5}, Q=6),
+        },
+    )
+    boxes = dict.fromkeys(("FDRE", "LUT2", "CARRY8"), BOX)
+    found = netlist_delays.Delays(netlist_paths.Paths(boxes | {"Top": top}, "Top"))
+    (path,) = late_paths.LatePaths(found).report()["late_paths"]
+    assert [line.split()[0] for line in path["nets"]] == ["CARRY8", "LUT2"]
