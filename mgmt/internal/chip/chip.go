@@ -31,14 +31,16 @@ type Identity struct {
 // Capabilities are the sizes a chip was built with. Software takes them from here and
 // never guesses.
 type Capabilities struct {
-	SAs             int `json:"sas"`
-	FlowRows        int `json:"flow_rows"`
-	SADRows         int `json:"sad_rows"`
-	Ways            int `json:"ways"`
-	Rules           int `json:"rules"`
-	NextHops        int `json:"next_hops"`
-	HostRows        int `json:"host_rows"`
-	PeerRows        int `json:"peer_rows"`
+	SAs      int `json:"sas"`
+	FlowRows int `json:"flow_rows"`
+	SADRows  int `json:"sad_rows"`
+	Ways     int `json:"ways"`
+	Rules    int `json:"rules"`
+	NextHops int `json:"next_hops"`
+	HostRows int `json:"host_rows"`
+	PeerRows int `json:"peer_rows"`
+	// PrefixRows are those of the last level of the tree of prefixes; 0: the chip has none.
+	PrefixRows      int `json:"prefix_rows,omitempty"`
 	Lanes           int `json:"lanes"`
 	LinkBufferBeats int `json:"link_buffer_beats"`
 	ReplayWindow    int `json:"replay_window"`
@@ -85,7 +87,7 @@ func (b *Box) identify(c transport.Chip) error {
 		regs.CommonCapabilityFlowBits, regs.CommonCapabilitySadBits, regs.CommonCapabilityWays, regs.CommonCapabilityRules,
 		regs.CommonCapabilityNextHops, regs.CommonCapabilityLanes, regs.CommonCapabilityLinkBufferBeats,
 		regs.CommonCapabilityReplayWindow, regs.CommonCapabilityCounters, regs.CommonCapabilitySuites,
-		regs.CommonCapabilityHostBits, regs.CommonCapabilityPeerBits, regs.CommonCapabilityCoreKhz,
+		regs.CommonCapabilityHostBits, regs.CommonCapabilityPeerBits, regs.CommonCapabilityCoreKhz, regs.CommonCapabilityPrefixBits,
 	}
 	ops := make([]transport.Op, len(list))
 	for i, r := range list {
@@ -118,6 +120,9 @@ func (b *Box) identify(c transport.Chip) error {
 		NextHops: int(ops[10].Data), Lanes: int(ops[11].Data), LinkBufferBeats: int(ops[12].Data), ReplayWindow: int(ops[13].Data),
 		Counters: int(ops[14].Data), Suites: ops[15].Data, SuiteNames: suite.Names(ops[15].Data),
 		HostRows: 1 << ops[16].Data, PeerRows: 1 << ops[17].Data, CoreKHz: clock.Clock(ops[18].Data),
+	}
+	if bits := ops[19].Data; bits > 0 {
+		b.Capabilities[c].PrefixRows = 1 << bits
 	}
 	if b.Clock(c) == 0 {
 		return fmt.Errorf("the %s chip does not say its core clock, without which no time can be set: its bitstream is older than this program", c)

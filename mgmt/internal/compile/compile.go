@@ -16,7 +16,9 @@ import (
 // Sizes are the capacities of the chips' tables.
 type Sizes struct {
 	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Hosts, Peers, Window, WindowRows int
-	Suites                                                                                               uint32
+	// Prefixes are the rows of the last level of the tree of prefixes; 0: the chip has none.
+	Prefixes int
+	Suites   uint32
 	// Clock is the inner chip's.
 	Clock clock.Clock
 }
@@ -52,6 +54,9 @@ type Target struct {
 	Hops                         map[string]map[int]Hop // by device
 	Wanted                       map[model.NextHop]bool // whose addresses are to be learned
 	BypassEncrypt, BypassDecrypt bool
+	// Ways are prefixes of the tree, and NoWay those of Linux's that have no next hop with a row.
+	Ways  []Way
+	NoWay []netip.Prefix
 	// Leads are the next hops that rows of SAs and policies lead to.
 	Leads []Lead
 	// Part says what the tables hold besides, if the target is of a part alone: all that it does
@@ -80,7 +85,7 @@ type compiler struct {
 func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Report) (*Target, error) {
 	c := newCompiler(m, old, sizes, r)
 	c.reuse = reuse
-	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs, c.peers} {
+	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs, c.peers, c.gateways, c.ways} {
 		if err := step(); err != nil {
 			return nil, err
 		}

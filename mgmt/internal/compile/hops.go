@@ -21,13 +21,25 @@ func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p mo
 	if !p.Hop.IsValid() {
 		return 0, p, nil
 	}
-	row, ok := c.hopRows[dev][p.Hop]
+	row, full := c.hopRow(dev, p.Hop)
+	if full && !c.m.ByHand(model.NextHop{Dev: dev, IP: p.Hop}) && !c.m.Routed(dev, p.Hop) {
+		c.report.Warn(pos, "no room for the next hop %s, which was learned: the table of %s has %d rows, and what goes there goes to the default", p.Hop, dev, c.hopSize(dev))
+		return 0, p, nil
+	} else if full {
+		return 0, p, c.noHop(dev, p.Hop, pos)
+	}
+	return row, p, nil
+}
+
+// hopRow gives the next-hop row of an address; full if there is no room for a new one.
+func (c *compiler) hopRow(dev string, hop netip.Addr) (row int, full bool) {
+	row, ok := c.hopRows[dev][hop]
 	if ok {
-		return row, p, nil
+		return row, false
 	}
 	old := c.old.Hops(dev)
 	for index, h := range old {
-		if h.IP == p.Hop {
+		if h.IP == hop {
 			row = index
 		}
 	}
@@ -37,23 +49,27 @@ func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p mo
 			taken[index] = true
 		}
 		for index := range old {
-			taken[index] = taken[index] || !c.reuse
+			taken[index] = taken[index] || !c.reuse || dev == xfrm.Red && c.old.Grouped(index)
 		}
 		for row = 1; taken[row]; row++ {
 		}
-		size := c.sizes.RedHops
-		if dev == xfrm.Black {
-			size = c.sizes.BlackHops
-		}
-		if full := row >= min(size, 256); full && !c.m.ByHand(model.NextHop{Dev: dev, IP: p.Hop}) && !c.m.Routed(dev, p.Hop) {
-			c.report.Warn(pos, "no room for the next hop %s, which was learned: the table of %s has %d rows, and what goes there goes to the default", p.Hop, dev, size)
-			return 0, p, nil
-		} else if full {
-			return 0, p, &FullError{Err: xfrm.Errorf(pos, "no room for the next hop %s: the table of %s has %d rows, row 0 being the default", p.Hop, dev, size)}
+		if row >= c.hopSize(dev) {
+			return 0, true
 		}
 	}
-	c.hopRows[dev][p.Hop] = row
-	return row, p, nil
+	c.hopRows[dev][hop] = row
+	return row, false
+}
+
+func (c *compiler) hopSize(dev string) int {
+	if dev == xfrm.Black {
+		return min(c.sizes.BlackHops, 256)
+	}
+	return min(c.sizes.RedHops, 256)
+}
+
+func (c *compiler) noHop(dev string, hop netip.Addr, pos xfrm.Pos) error {
+	return &FullError{Err: xfrm.Errorf(pos, "no room for the next hop %s: the table of %s has %d rows, row 0 being the default", hop, dev, c.hopSize(dev))}
 }
 
 // lead notes where the rows that are made lead to. If only some are made, those of policies led
@@ -80,7 +96,7 @@ func (c *compiler) hops() {
 		}
 		for ip, index := range c.hopRows[dev] {
 			h := Hop{IP: ip}
-			if mac := c.m.Station(dev, ip); mac != (xfrm.MAC{}) {
+			if mac := c.m.Station(dev, ip); mac != (xfrm.MAC{}) && ip != model.Nowhere {
 				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)), c.m.LeadsInside(dev, ip.Is6()))
 			}
 			rows[index] = h

@@ -53,9 +53,14 @@ type Image struct {
 	// Host are those straight behind red.
 	Host map[int]Row `json:"host,omitempty"`
 	// Peer are the far ends of SAs and policies.
-	Peer    map[int]Row `json:"peer,omitempty"`
-	OutKeys RowSet      `json:"out_keys"`
-	InKeys  RowSet      `json:"in_keys"`
+	Peer map[int]Row `json:"peer,omitempty"`
+	// The tree of prefixes has nodes, their children and its roots, and groups of next hops.
+	Prefix      map[int]Row `json:"prefix,omitempty"`
+	PrefixChild map[int]Row `json:"prefix_child,omitempty"`
+	PrefixRoot  map[int]Row `json:"prefix_root,omitempty"`
+	HopGroup    map[int]Row `json:"hop_group,omitempty"`
+	OutKeys     RowSet      `json:"out_keys"`
+	InKeys      RowSet      `json:"in_keys"`
 }
 
 // Rows are the tables of rows by their names.
@@ -64,6 +69,8 @@ func (i *Image) Rows() map[string]*map[int]Row {
 		regs.InnerTableFlow.Name: &i.Flow, regs.OuterTableSad.Name: &i.SAD, regs.InnerTableSelector.Name: &i.Selector, regs.OuterTableTunnel.Name: &i.Tunnel,
 		regs.InnerTableDummy.Name: &i.Dummy, regs.OuterTableDscpMap.Name: &i.DSCPMap, regs.InnerTableDscpSa.Name: &i.DSCPSA,
 		regs.InnerTableHost.Name: &i.Host, regs.OuterTablePeer.Name: &i.Peer,
+		regs.InnerTablePrefix.Name: &i.Prefix, regs.InnerTablePrefixChild.Name: &i.PrefixChild, regs.InnerTablePrefixRoot.Name: &i.PrefixRoot,
+		regs.InnerTableHopGroup.Name: &i.HopGroup,
 	}
 }
 

@@ -26,6 +26,7 @@ type Standing struct {
 	flows          map[int]int       // how many flows protect by an outbound SA, by its row
 	clear          map[int]int       // how many flows bypass to a next hop of black, by its row
 	roomless       map[string]Placed // peers without a row, by their keys
+	ways           *Ways             // nil if they have to be read from the image
 	bypass         [2]bool           // the crypto chip lets clear packets pass, each way
 }
 
@@ -93,6 +94,18 @@ func (s *Standing) flow(row Row, by int) {
 		delete(to, index)
 	}
 }
+
+// TakeWays gives the tree of prefixes to a change, which gives it back once it is done.
+func (s *Standing) TakeWays() (w *Ways) {
+	w, s.ways = s.ways, nil
+	return w
+}
+
+// KeepWays takes the tree back.
+func (s *Standing) KeepWays(w *Ways) { s.ways = w }
+
+// HasWays says whether the tree is known.
+func (s *Standing) HasWays() bool { return s.ways != nil }
 
 // Protects says whether a flow protects by the SA of a row.
 func (s *Standing) Protects(row int) bool { return s.flows[row] > 0 }

@@ -34,3 +34,21 @@ func (c *compiler) warnUnasked(p *model.Policy) {
 		c.report.Warn(p.Pos, "the policy %s has no effect: IPv6 of link-local and to multicast addresses, and neighbour discovery, stay on their link and are always punted", s)
 	}
 }
+
+// checkExtensions refuses selectors of headers that are skipped.
+func (c *compiler) checkExtensions() error {
+	skipped := c.m.SkippedHeaders()
+	for _, p := range c.m.Touched() {
+		if err := p.CheckExtensions(skipped, p.Pos); err != nil {
+			return err
+		}
+	}
+	for sa := range c.m.TouchedSAs() {
+		if sa.Sel != nil {
+			if err := sa.Sel.CheckExtensions(skipped, sa.Pos); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

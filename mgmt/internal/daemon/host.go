@@ -10,9 +10,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/rib"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -32,6 +35,7 @@ type host struct {
 	strays                *punt.Strays
 	// hosts at the red port that packets went to and that have no row
 	unresolved chan netip.Addr
+	routes     *rib.Follower // nil if the chip has no tree of prefixes
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's. A frame of Linux's
@@ -100,6 +104,9 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		ownAsking: waiting(), ownTooLong: waiting(),
 		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan netip.Addr, mostAsking),
 	}
+	if rows := d.session.Box.Capabilities[transport.Inner].PrefixRows; rows > 0 {
+		d.host.routes = rib.New(router{d}, prefixes.MostRoutes(rows), d.log)
+	}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
 	}
@@ -129,6 +136,9 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	group.Go(func() error { return d.tellExpired(ctx, d.host.expired, answer) })
 	group.Go(func() error { return d.followPaths(ctx, d.host.paths) })
 	group.Go(func() error { return d.followNeighbours(ctx) })
+	if d.host.routes != nil {
+		group.Go(func() error { return d.host.routes.Follow(ctx, d.host.devices) })
+	}
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
 			d.host.hear(header, frame)
@@ -149,6 +159,28 @@ func (d *Daemon) Relay(ctx context.Context) error {
 		})
 	})
 	return group.Wait()
+}
+
+// router is the box as what learns Linux's routes.
+type router struct{ d *Daemon }
+
+// LearnRoutes takes changes of routes. What cannot be written now is tried again.
+func (r router) LearnRoutes(changes []learned.Change) (taken bool, err error) {
+	r.d.mu.Lock()
+	defer r.d.mu.Unlock()
+	if err = r.d.prepare(); err == nil {
+		taken, err = r.d.session.LearnRoutes(changes)
+	}
+	return taken && err == nil, r.d.outlive(err)
+}
+
+// LearnedRoutes are those that the box has.
+func (r router) LearnedRoutes() (*learned.Routes, error) {
+	v, err := r.d.view()
+	if err != nil {
+		return nil, err
+	}
+	return &v.Model().FromLinux, nil
 }
 
 // hostChanged gives the devices the addresses that their ports have after a change. An MTU takes

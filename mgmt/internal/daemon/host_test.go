@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -347,4 +349,87 @@ func TestUnresolved(t *testing.T) {
 			end = true
 		}
 	}
+}
+
+// TestRoutes: the routes that Linux has behind red are where the chip sends packets, as long as
+// Linux has them; a daemon that comes again leaves them for a while.
+func TestRoutes(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newSizedRig(t, 8)
+	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red", "neigh add 10.1.0.3 lladdr 02:00:00:00:00:03 dev red")
+	r.host()
+	ip := func(words string) {
+		t.Helper()
+		if out, err := exec.Command("ip", strings.Fields(words)...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %s: %v\n%s", words, err, out)
+		}
+	}
+	// way is where packets go: to the last bytes of the MAC addresses of their next hops.
+	way := func(to string) string {
+		r.daemon.mu.Lock()
+		defer r.daemon.mu.Unlock()
+		way, err := r.fake.Route(netip.MustParseAddr(to))
+		if err != nil {
+			t.Error(err)
+		}
+		hops := strings.Fields(strings.Trim(way, "[]"))
+		for i, hop := range hops {
+			var index int
+			if _, err := fmt.Sscan(hop, &index); err != nil {
+				return way
+			}
+			row := r.fake.Table(transport.Inner, regs.InnerTableNextHop)[index]
+			if hops[i] = "none"; row != nil {
+				hops[i] = fmt.Sprint(testbox.RowBytes(row)[5])
+			}
+		}
+		slices.Sort(hops)
+		return strings.Join(hops, " ")
+	}
+	until := func(to, want string) {
+		t.Helper()
+		r.until("packets to "+to+" go to "+want, func() bool { return way(to) == want })
+	}
+	until("10.1.0.9", "connected")
+	ip("tuntap add dev other mode tap")
+	ip("link set other up")
+	ip("addr add 10.9.0.1/24 dev other")
+	ip("route add 10.2.0.0/16 via 10.1.0.2 metric 20 proto bgp")
+	until("10.2.0.1", "2")
+	ip("route add 10.2.0.0/16 metric 10 nexthop via 10.1.0.2 nexthop via 10.1.0.3")
+	until("10.2.0.1", "2 3")
+	ip("route del 10.2.0.0/16 metric 10")
+	until("10.2.0.1", "2")
+	ip("route replace 10.2.0.0/16 via 10.1.0.3 metric 20")
+	until("10.2.0.1", "3")
+	ip("route add blackhole 10.2.3.0/24")
+	r.until("a way to nowhere", func() bool { return way("10.2.3.1") == "none" })
+	r.same("route show", r.get("command", `,"words":["route","show"]`)["output"],
+		"10.1.0.0/24 dev red proto kernel\n10.2.0.0/16 via 10.1.0.3 dev red proto boot metric 20\nblackhole 10.2.3.0/24 proto boot\n")
+	ip("route add default via 10.9.0.2")     // of another device
+	ip("route add 10.2.4.0/24 via 10.9.0.2") // more exact than red's
+	ip("route add 10.3.0.0/16 dev sp-red table 100")
+	ip("-6 addr add 2001:db8:1::1/64 dev sp-red nodad")
+	ip("-6 route add 2001:db8:2::/48 via fe80::9 dev sp-red")
+	ip("-6 route append 2001:db8:2::/48 via fe80::8 dev sp-red") // a further gateway
+	ip("-6 route add 2001:db8:3::1/128 via fe80::9 dev sp-red")
+	r.until("two gateways", func() bool { return way("2001:db8:2::1") == "none none" })
+	ip("-6 route del 2001:db8:2::/48 via fe80::9 dev sp-red")
+	r.until("one gateway", func() bool { return way("2001:db8:2::1") == "none" })
+	if way("11.0.0.1") != "" || way("10.2.4.1") != "3" || way("10.3.0.1") != "" {
+		t.Errorf("routes of others are the chip's: %s, %s, %s", way("11.0.0.1"), way("10.2.4.1"), way("10.3.0.1"))
+	}
+	r.until("the long prefix", func() bool {
+		return strings.Contains(r.get("command", `,"words":["route","show"]`)["output"].(string), "2001:db8:3::1 via fe80::9 dev red proto boot metric 1024 rt_offload_failed\n")
+	})
+	r.restart()
+	r.host()
+	time.Sleep(1500 * time.Millisecond)
+	until("10.2.0.1", "3")
+	ip("route add 10.2.0.0/16 via 10.1.0.2")
+	until("10.2.0.1", "2")
+	ip("link set sp-red down") // Linux takes the route away without a word
+	until("10.2.0.1", "")
 }

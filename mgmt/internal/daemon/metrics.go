@@ -23,6 +23,8 @@ type Metrics struct {
 	policies *prometheus.Desc
 	events   *prometheus.Desc
 	left     *prometheus.Desc
+	routes   *prometheus.Desc
+	over     *prometheus.Desc
 	adopted  *prometheus.Desc
 	build    *prometheus.Desc
 	pair     pairMetrics
@@ -46,6 +48,8 @@ func NewMetrics(d *Daemon) *Metrics {
 		policies: prometheus.NewDesc("sallyport_policies", "Policies that are installed.", []string{"dir"}, nil),
 		events:   prometheus.NewDesc("sallyport_events_total", "Events taken from the chips since the daemon started.", []string{"event"}, nil),
 		left:     prometheus.NewDesc("sallyport_event_queue_left_total", "Polls and changes after which a chip's queue still had events, since the daemon started.", []string{"queue"}, nil),
+		routes:   prometheus.NewDesc("sallyport_linux_routes", "Routes of Linux on red: installed in the chip, refused for want of room, or too_long for it.", []string{"state"}, nil),
+		over:     prometheus.NewDesc("sallyport_linux_routes_over_total", "Routes of Linux on red beyond those that the daemon keeps, since it started.", nil, nil),
 		ready:    prometheus.NewDesc("sallyport_ready", "1 if a chip has cleared its tables since its reset.", []string{"chip"}, nil),
 		tamper:   prometheus.NewDesc("sallyport_tamper", "1 if a chip's tamper input was active since its reset.", []string{"chip"}, nil),
 		linkUp:   prometheus.NewDesc("sallyport_link_up", "1 if the link between the crypto chip and another one is up.", []string{"link"}, nil),
@@ -79,7 +83,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written, m.lane, m.runs, m.took}, m.pair.descs(), m.health.descs()) {
+	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.routes, m.over, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written, m.lane, m.runs, m.took}, m.pair.descs(), m.health.descs()) {
 		out <- desc
 	}
 }
@@ -137,6 +141,13 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(m.sas, err)
 		return
+	}
+	routes := &v.Model().FromLinux
+	for state, count := range map[string]int{"installed": routes.Len() - routes.Refused() - routes.Long(), "refused": routes.Refused(), "too_long": routes.Long()} {
+		out <- prometheus.MustNewConstMetric(m.routes, prometheus.GaugeValue, float64(count), state)
+	}
+	if d.host != nil && d.host.routes != nil {
+		out <- prometheus.MustNewConstMetric(m.over, prometheus.CounterValue, float64(d.host.routes.Over()))
 	}
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut} {
 		out <- prometheus.MustNewConstMetric(m.sas, prometheus.GaugeValue, float64(v.Model().SAs.Count(dir)), string(dir))

@@ -49,8 +49,15 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	dir := t.TempDir()
-	r := &rig{t: t, fake: fakebox.New(fakebox.Small), dir: dir, path: filepath.Join(dir, "c.sock"), log: &testbox.Log{}}
+	return newSizedRig(t, 0)
+}
+
+// newSizedRig has a tree of so many leaves, as log2; 0: none.
+func newSizedRig(t *testing.T, prefixBits uint32) *rig {
+	t.Helper()
+	dir, sizes := t.TempDir(), fakebox.Small
+	sizes.PrefixBits = prefixBits
+	r := &rig{t: t, fake: fakebox.New(sizes), dir: dir, path: filepath.Join(dir, "c.sock"), log: &testbox.Log{}}
 	r.start()
 	t.Cleanup(func() { r.end() })
 	return r

@@ -12,7 +12,7 @@ func (b *Box) command(c transport.Chip, command uint32) {
 	chip := b.chips[c]
 	number, index := chip.registers[regs.CommonTableSelect.Offset], int(chip.registers[regs.CommonTableIndex.Offset])
 	chip.busy, chip.failed = b.BusyReads, true
-	if int(number) >= len(tables[c]) || index >= b.rows(c, number) {
+	if int(number) >= len(tables[c]) || !b.has(c, number, index) {
 		return
 	}
 	t := tables[c][number]
@@ -53,6 +53,18 @@ func (b *Box) command(c transport.Chip, command uint32) {
 	chip.failed = false
 }
 
+// has says whether a table has a row.
+func (b *Box) has(c transport.Chip, number uint32, index int) bool {
+	levels := map[string]int{regs.InnerTablePrefix.Name: 5, regs.InnerTablePrefixChild.Name: 4}[tables[c][number].Name]
+	if levels == 0 {
+		return index < b.rows(c, number)
+	}
+	// A node's index is its level, and 12 bits of its row.
+	bits := int(b.chips[c].registers[regs.CommonCapabilityPrefixBits.Offset])
+	rows := []int{8, 32, 64, 1 << bits / 8, 1 << bits}
+	return bits > 0 && index>>12 < levels && index&0xfff < rows[index>>12]
+}
+
 // rows is how many rows a table has, by the chip's capabilities.
 func (b *Box) rows(c transport.Chip, number uint32) int {
 	get := func(r regs.Register) int { return int(b.chips[c].registers[r.Offset]) }
@@ -69,6 +81,10 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return 1 << get(regs.CommonCapabilityHostBits)
 	case "peer":
 		return 1 << get(regs.CommonCapabilityPeerBits)
+	case "prefix_root":
+		return 2
+	case "hop_group":
+		return 256
 	case "dummy":
 		return 16
 	case "dscp_map":

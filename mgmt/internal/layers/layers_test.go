@@ -21,9 +21,9 @@ import (
 var upwards = strings.Fields(`
 	regs suite clock cuckoo prefixes journal disk transport xfrm keys
 	card chip place
-	model compile plan usedkeys store saved events session upsets
+	learned model compile plan usedkeys store saved events session upsets
 	listen mutual control wire peer pair
-	punt shares
+	punt shares rib
 	config
 	daemon
 	api web traffic yang

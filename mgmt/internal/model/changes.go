@@ -5,9 +5,11 @@ package model
 import (
 	"iter"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -22,10 +24,12 @@ type Changes struct {
 	Network bool
 	// Hosts says that hosts which have rows of their own were changed.
 	Hosts bool
+	// Routes are those that were learned; nil for a prefix that has none any more.
+	Routes map[netip.Prefix]*learned.Route
 }
 
 func newChanges() Changes {
-	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false}
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, map[netip.Prefix]*learned.Route{}}
 }
 
 // Added are the new SAs, the oldest first.
@@ -54,7 +58,7 @@ func sorted[V any](of map[uint64]V) (out []V) {
 
 // Begin gives a copy for a change. The model itself stays as it is.
 func (m *Model) Begin() *Model {
-	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), Changes: newChanges()}
+	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), FromLinux: m.FromLinux.Copy(), Changes: newChanges()}
 }
 
 func (n *Network) copy() Network {

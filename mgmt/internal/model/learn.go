@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -65,4 +66,131 @@ func (m *Model) HasRow(h NextHop) bool {
 func (m *Model) Resolves(h NextHop) bool {
 	own := slices.ContainsFunc(m.Addrs, func(a Address) bool { return a.Prefix.Addr() == h.IP })
 	return m.HasRow(h) && !own && !m.IsBroadcast(h.IP) && !h.IP.IsMulticast() && !m.Bump() && m.HopVLAN(h.Dev, h.IP) == ""
+}
+
+// LearnRoutes takes routes in place of those learned before for their prefixes. A route in a model
+// is never written: another one replaces it.
+func (m *Model) LearnRoutes(changes []learned.Change) {
+	for _, c := range changes {
+		old := m.FromLinux.Find(c.Prefix)
+		if old == nil && c.Route == nil || old != nil && c.Route != nil && old.Same(c.Route) && !old.Refused {
+			continue
+		}
+		// Hosts straight behind red have rows, and a route may make some of them so, or others.
+		before := m.OnLink(xfrm.Red, c.Prefix.Addr())
+		m.FromLinux.Set(c.Prefix, c.Route)
+		m.Changes.Hosts = m.Changes.Hosts || before || m.OnLink(xfrm.Red, c.Prefix.Addr())
+		m.Changes.Routes[c.Prefix] = c.Route
+	}
+}
+
+// Refuse notes that the chip has no room for routes that were learned.
+func (m *Model) Refuse(prefixes []netip.Prefix) {
+	for _, p := range prefixes {
+		own := *m.FromLinux.Find(p)
+		own.Refused = true
+		m.FromLinux.Set(p, &own)
+		m.Changes.Routes[p] = &own
+	}
+}
+
+// LoadRoute takes a learned route that a file has.
+func (m *Model) LoadRoute(r *learned.Route) { m.FromLinux.Set(r.Prefix, r) }
+
+// Way is where packets to a prefix go that leave by red: to one of some next hops, or, without any,
+// to hosts straight behind it.
+type Way struct {
+	Prefix netip.Prefix
+	Via    []netip.Addr
+	Linux  bool // it is one of Linux's
+}
+
+// Nowhere is the next hop of packets that go nowhere: no host has this address.
+var Nowhere = netip.IPv6Unspecified()
+
+// WayOf is where packets to a prefix itself go, if anything says so: its written route comes first,
+// then the port's own network, then Linux's route.
+func (m *Model) WayOf(p netip.Prefix) (Way, bool) {
+	if m.Bump() || !learned.Treeable(p) || p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() {
+		return Way{}, false
+	}
+	for _, r := range m.Routes {
+		if r.Dev == xfrm.Red && r.Prefix == p {
+			return r.way(), true
+		}
+	}
+	if slices.ContainsFunc(m.Addrs, func(a Address) bool { return a.Dev == xfrm.Red && a.Prefix.Masked() == p }) {
+		return Way{Prefix: p}, true
+	}
+	if r := m.FromLinux.Find(p); r != nil && r.OnChip() {
+		return linuxWay(r), true
+	}
+	return Way{}, false
+}
+
+// Ways are those of all prefixes, in their order: those that were written or given, then Linux's.
+func (m *Model) Ways() (ways []Way) {
+	seen := map[netip.Prefix]bool{}
+	add := func(p netip.Prefix) {
+		if way, is := m.WayOf(p); is && !seen[p] {
+			seen[p] = true
+			ways = append(ways, way)
+		}
+	}
+	for _, r := range m.Routes {
+		if r.Dev == xfrm.Red {
+			add(r.Prefix)
+		}
+	}
+	for _, a := range m.Addrs {
+		if a.Dev == xfrm.Red {
+			add(a.Prefix.Masked())
+		}
+	}
+	if m.Bump() {
+		return ways
+	}
+	for r := range m.FromLinux.All() {
+		if r.OnChip() && !seen[r.Prefix] && !r.Prefix.Addr().IsLinkLocalUnicast() && !r.Prefix.Addr().IsMulticast() {
+			ways = append(ways, linuxWay(r))
+		}
+	}
+	return ways
+}
+
+func (r *Route) way() Way {
+	if !r.Via.IsValid() {
+		return Way{Prefix: r.Prefix}
+	}
+	return Way{Prefix: r.Prefix, Via: []netip.Addr{r.Via}}
+}
+
+func linuxWay(r *learned.Route) Way {
+	if r.Type != "" {
+		return Way{Prefix: r.Prefix, Via: []netip.Addr{Nowhere}, Linux: true}
+	}
+	return Way{Prefix: r.Prefix, Via: r.Via, Linux: true}
+}
+
+// Gateways are those of all ways out of red, each once, those of written routes first.
+func (m *Model) Gateways() (hops []netip.Addr) {
+	if m.Bump() {
+		return nil
+	}
+	for _, r := range m.Routes {
+		if r.Dev == xfrm.Red && r.Via.IsValid() && learned.Treeable(r.Prefix) && !slices.Contains(hops, r.Via) {
+			hops = append(hops, r.Via)
+		}
+	}
+	written := len(hops)
+	for via := range m.FromLinux.Via() {
+		if !slices.Contains(hops[:written], via) {
+			hops = append(hops, via)
+		}
+	}
+	if m.FromLinux.Nowhere() {
+		hops = append(hops, Nowhere)
+	}
+	slices.SortFunc(hops[written:], netip.Addr.Compare)
+	return hops
 }

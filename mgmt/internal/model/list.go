@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -187,6 +189,9 @@ func (m *Model) show(what string) string {
 		for _, r := range m.Routes {
 			fmt.Fprintln(&b, r.line())
 		}
+		for r := range m.FromLinux.All() {
+			b.WriteString(linuxLine(r))
+		}
 	case "reassembly":
 		fmt.Fprintf(&b, "timeout %s per-source %d\n", timeoutText(m.Reassembly.TimeoutOrDefault()), m.Reassembly.PerSourceOrDefault())
 	case "punt":
@@ -213,4 +218,35 @@ func viaText(r Route) string {
 		return fmt.Sprintf(" via inet6 %s", r.Via)
 	}
 	return fmt.Sprintf(" via inet %s", r.Via)
+}
+
+// linuxLine prints a route of Linux as `ip route` does.
+func linuxLine(r *learned.Route) string {
+	var b strings.Builder
+	if r.Type != "" {
+		b.WriteString(r.Type + " ")
+	}
+	b.WriteString(destination(r.Prefix))
+	via := func(hop netip.Addr) string { return viaText(Route{Prefix: r.Prefix, Via: hop}) + " dev " + xfrm.Red }
+	switch {
+	case r.Type != "":
+	case len(r.Via) == 0:
+		b.WriteString(" dev " + xfrm.Red)
+	case len(r.Via) == 1:
+		b.WriteString(via(r.Via[0]))
+	}
+	fmt.Fprintf(&b, " proto %s", r.Protocol)
+	if r.Metric != 0 {
+		fmt.Fprintf(&b, " metric %d", r.Metric)
+	}
+	if !r.OnChip() {
+		b.WriteString(" rt_offload_failed")
+	}
+	b.WriteByte('\n')
+	if len(r.Via) > 1 {
+		for _, hop := range r.Via {
+			fmt.Fprintf(&b, "\tnexthop%s weight 1\n", via(hop))
+		}
+	}
+	return b.String()
 }

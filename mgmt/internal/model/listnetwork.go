@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -40,12 +41,23 @@ type (
 		PrefixLen int        `json:"prefixlen"`
 	}
 	routeJSON struct {
-		Dst     string        `json:"dst"`
-		Gateway *netip.Addr   `json:"gateway,omitempty"`
-		Via     *viaJSON      `json:"via,omitempty"` // a gateway of the other family
-		Dev     string        `json:"dev"`
-		Flags   []string      `json:"flags"`
-		Metrics []metricsJSON `json:"metrics,omitempty"`
+		Type     string        `json:"type,omitempty"` // of one that leads nowhere
+		Dst      string        `json:"dst"`
+		Gateway  *netip.Addr   `json:"gateway,omitempty"`
+		Via      *viaJSON      `json:"via,omitempty"` // a gateway of the other family
+		Dev      string        `json:"dev,omitempty"`
+		Protocol string        `json:"protocol,omitempty"`
+		Metric   uint32        `json:"metric,omitempty"`
+		Flags    []string      `json:"flags"`
+		Metrics  []metricsJSON `json:"metrics,omitempty"`
+		NextHops []nextHopJSON `json:"nexthops,omitempty"`
+	}
+	nextHopJSON struct {
+		Gateway *netip.Addr `json:"gateway,omitempty"`
+		Via     *viaJSON    `json:"via,omitempty"`
+		Dev     string      `json:"dev"`
+		Weight  int         `json:"weight"`
+		Flags   []string    `json:"flags"`
 	}
 	viaJSON struct {
 		Family string     `json:"family"`
@@ -108,19 +120,47 @@ func (m *Model) routeObjects() []routeJSON {
 	out := []routeJSON{}
 	for _, r := range m.Routes {
 		o := routeJSON{Dst: destination(r.Prefix), Dev: r.String(), Flags: []string{}}
-		switch {
-		case !r.Via.IsValid():
-		case r.Via.Is6() == r.Prefix.Addr().Is6():
-			o.Gateway = &r.Via
-		default:
-			o.Via = &viaJSON{family(r.Via), r.Via}
-		}
+		o.Gateway, o.Via = gatewayOf(r.Prefix, r.Via)
 		if r.MTU != 0 {
 			o.Metrics = []metricsJSON{{r.MTU}}
 		}
 		out = append(out, o)
 	}
+	for r := range m.FromLinux.All() {
+		out = append(out, linuxRoute(r))
+	}
 	return out
+}
+
+// gatewayOf are a gateway's keys: the one is of the destination's family, the other is not.
+func gatewayOf(to netip.Prefix, via netip.Addr) (*netip.Addr, *viaJSON) {
+	switch {
+	case !via.IsValid():
+		return nil, nil
+	case via.Is6() == to.Addr().Is6():
+		return &via, nil
+	}
+	return nil, &viaJSON{family(via), via}
+}
+
+// linuxRoute is a route that Linux has. Like a switch's, it has the flag rt_offload_failed if it is
+// not on the chip.
+func linuxRoute(r *learned.Route) routeJSON {
+	o := routeJSON{Type: r.Type, Dst: destination(r.Prefix), Protocol: r.Protocol, Metric: r.Metric, Flags: names(flag{!r.OnChip(), "rt_offload_failed"})}
+	if r.Type == "" && len(r.Via) <= 1 {
+		o.Dev = xfrm.Red
+	}
+	if len(r.Via) == 1 {
+		o.Gateway, o.Via = gatewayOf(r.Prefix, r.Via[0])
+	}
+	if len(r.Via) > 1 {
+		for _, via := range r.Via {
+			hop := nextHopJSON{Dev: xfrm.Red, Weight: 1, Flags: []string{}}
+			hop.Gateway, hop.Via = gatewayOf(r.Prefix, via)
+			o.NextHops = append(o.NextHops, hop)
+		}
+	}
+	return o
 }
 
 // destination is a prefix as `ip route` prints it.

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"net/netip"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -121,6 +122,8 @@ type Model struct {
 	SAs      SAs
 	Policies Policies
 	Network
+	// FromLinux are the routes behind red that Linux has.
+	FromLinux learned.Routes `json:"-"`
 
 	// Changes are those since Begin.
 	Changes Changes
@@ -158,7 +161,7 @@ type Network struct {
 
 // NewModel is a box after reset.
 func NewModel() *Model {
-	return &Model{SAs: NewSAs(), Policies: NewPolicies(), Network: Network{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}, Changes: newChanges()}
+	return &Model{SAs: NewSAs(), Policies: NewPolicies(), Network: Network{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}, FromLinux: learned.New(), Changes: newChanges()}
 }
 
 // PriorityDSCPs is the set of DSCPs whose packets pass the others.

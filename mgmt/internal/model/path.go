@@ -88,9 +88,14 @@ func (m *Model) gateways(dev string, to netip.Prefix, but Route) map[netip.Addr]
 }
 
 // OnLink says whether a host is straight behind a port: on a network of one of its addresses, or by
-// a route without a gateway.
+// a route without a gateway. A written route comes before one of Linux that is not longer.
 func (m *Model) OnLink(dev string, host netip.Addr) bool {
 	best := m.best(dev, netip.PrefixFrom(host, host.BitLen()))
+	if dev == xfrm.Red {
+		if r := m.FromLinux.Longest(host); r != nil && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
+			return r.Type == "" && len(r.Via) == 0
+		}
+	}
 	return best.Prefix.IsValid() && !best.Via.IsValid()
 }
 

@@ -3,9 +3,12 @@
 package plan
 
 import (
+	"slices"
+
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 )
@@ -17,27 +20,66 @@ type Lookup struct {
 	Table regs.Table
 	Rows  int
 	row   func(*compile.Image, int) compile.Row
+	index func(int) int // of the n-th row, if that is not n
 }
 
 // Lookups are these tables, with the rows that the chips were built with.
 func Lookups(built *[3]chip.Capabilities) []Lookup {
 	inner, outer := built[transport.Inner], built[transport.Outer]
-	return []Lookup{
-		{transport.Inner, regs.InnerTableFlow, inner.FlowRows, func(i *compile.Image, n int) compile.Row { return i.Flow[n] }},
-		{transport.Inner, regs.InnerTableRule, inner.Rules, func(i *compile.Image, n int) compile.Row { return i.InnerRule[n].Row }},
-		{transport.Inner, regs.InnerTableInboundRule, inner.Rules, func(i *compile.Image, n int) compile.Row { return i.InboundRule[n].Row }},
-		{transport.Inner, regs.InnerTableSelector, inner.SAs, func(i *compile.Image, n int) compile.Row { return i.Selector[n] }},
-		{transport.Inner, regs.InnerTableNextHop, inner.NextHops, func(i *compile.Image, n int) compile.Row { return i.RedHop[n].Row }},
-		{transport.Inner, regs.InnerTableHost, inner.HostRows, func(i *compile.Image, n int) compile.Row { return i.Host[n] }},
-		{transport.Inner, regs.InnerTableDummy, compile.DummyRows, func(i *compile.Image, n int) compile.Row { return i.Dummy[n] }},
-		{transport.Inner, regs.InnerTableDscpSa, compile.DscpBlocks * model.Dscps, func(i *compile.Image, n int) compile.Row { return i.DSCPSA[n] }},
-		{transport.Outer, regs.OuterTableSad, outer.SADRows, func(i *compile.Image, n int) compile.Row { return i.SAD[n] }},
-		{transport.Outer, regs.OuterTableRule, outer.Rules, func(i *compile.Image, n int) compile.Row { return i.OuterRule[n].Row }},
-		{transport.Outer, regs.OuterTablePeer, outer.PeerRows, func(i *compile.Image, n int) compile.Row { return i.Peer[n] }},
-		{transport.Outer, regs.OuterTableTunnel, outer.SAs, func(i *compile.Image, n int) compile.Row { return i.Tunnel[n] }},
-		{transport.Outer, regs.OuterTableNextHop, outer.NextHops, func(i *compile.Image, n int) compile.Row { return i.BlackHop[n].Row }},
-		{transport.Outer, regs.OuterTableDscpMap, compile.DscpArrays * model.Dscps, func(i *compile.Image, n int) compile.Row { return i.DSCPMap[n] }},
+	lookups := []Lookup{
+		{Chip: transport.Inner, Table: regs.InnerTableFlow, Rows: inner.FlowRows, row: func(i *compile.Image, n int) compile.Row { return i.Flow[n] }},
+		{Chip: transport.Inner, Table: regs.InnerTableRule, Rows: inner.Rules, row: func(i *compile.Image, n int) compile.Row { return i.InnerRule[n].Row }},
+		{Chip: transport.Inner, Table: regs.InnerTableInboundRule, Rows: inner.Rules, row: func(i *compile.Image, n int) compile.Row { return i.InboundRule[n].Row }},
+		{Chip: transport.Inner, Table: regs.InnerTableSelector, Rows: inner.SAs, row: func(i *compile.Image, n int) compile.Row { return i.Selector[n] }},
+		{Chip: transport.Inner, Table: regs.InnerTableNextHop, Rows: inner.NextHops, row: func(i *compile.Image, n int) compile.Row { return i.RedHop[n].Row }},
+		{Chip: transport.Inner, Table: regs.InnerTableHost, Rows: inner.HostRows, row: func(i *compile.Image, n int) compile.Row { return i.Host[n] }},
+		{Chip: transport.Inner, Table: regs.InnerTableDummy, Rows: compile.DummyRows, row: func(i *compile.Image, n int) compile.Row { return i.Dummy[n] }},
+		{Chip: transport.Inner, Table: regs.InnerTableDscpSa, Rows: compile.DscpBlocks * model.Dscps, row: func(i *compile.Image, n int) compile.Row { return i.DSCPSA[n] }},
+		{Chip: transport.Outer, Table: regs.OuterTableSad, Rows: outer.SADRows, row: func(i *compile.Image, n int) compile.Row { return i.SAD[n] }},
+		{Chip: transport.Outer, Table: regs.OuterTableRule, Rows: outer.Rules, row: func(i *compile.Image, n int) compile.Row { return i.OuterRule[n].Row }},
+		{Chip: transport.Outer, Table: regs.OuterTablePeer, Rows: outer.PeerRows, row: func(i *compile.Image, n int) compile.Row { return i.Peer[n] }},
+		{Chip: transport.Outer, Table: regs.OuterTableTunnel, Rows: outer.SAs, row: func(i *compile.Image, n int) compile.Row { return i.Tunnel[n] }},
+		{Chip: transport.Outer, Table: regs.OuterTableNextHop, Rows: outer.NextHops, row: func(i *compile.Image, n int) compile.Row { return i.BlackHop[n].Row }},
+		{Chip: transport.Outer, Table: regs.OuterTableDscpMap, Rows: compile.DscpArrays * model.Dscps, row: func(i *compile.Image, n int) compile.Row { return i.DSCPMap[n] }},
 	}
+	if inner.PrefixRows == 0 {
+		return lookups
+	}
+	of := func(table regs.Table, levels int) Lookup {
+		rows := prefixes.Levels(inner.PrefixRows)[:levels]
+		at := func(n int) int {
+			level := 0
+			for ; n >= rows[level]; level++ {
+				n -= rows[level]
+			}
+			return prefixes.Index(level, n)
+		}
+		total := 0
+		for _, count := range rows {
+			total += count
+		}
+		return Lookup{Chip: transport.Inner, Table: table, Rows: total, index: at, row: func(i *compile.Image, n int) compile.Row { return (*i.Rows()[table.Name])[n] }}
+	}
+	return append(lookups,
+		of(regs.InnerTablePrefix, 5), of(regs.InnerTablePrefixChild, 4),
+		Lookup{Chip: transport.Inner, Table: regs.InnerTablePrefixRoot, Rows: 2, row: func(i *compile.Image, n int) compile.Row { return i.PrefixRoot[n] }},
+		Lookup{Chip: transport.Inner, Table: regs.InnerTableHopGroup, Rows: 256, row: func(i *compile.Image, n int) compile.Row { return i.HopGroup[n] }},
+	)
+}
+
+// Index is the index of the n-th of its rows.
+func (t *Lookup) Index(n int) int {
+	if t.index == nil {
+		return n
+	}
+	return t.index(n)
+}
+
+// IsWays says that the table is of the tree of prefixes: look-ups that meet a flipped bit in any of
+// them are counted together.
+func (t *Lookup) IsWays() bool {
+	return slices.ContainsFunc([]regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup},
+		func(table regs.Table) bool { return t.Chip == transport.Inner && t.Table.Name == table.Name })
 }
 
 // Row is a row as an image has it, in all its words.

@@ -15,11 +15,14 @@ import (
 // planPart is the plan of a change that is told from the rest; nil if it is not, or if it does not
 // fit. It has the writes of planOnce in the same order.
 func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, sizes compile.Sizes, r *model.Report) *Plan {
+	if sizes.Prefixes > 0 && !standing.HasWays() {
+		return nil
+	}
 	t, ok := compile.CompilePart(m, old, standing, sizes, r)
 	if !ok {
 		return nil
 	}
-	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, standing: standing, report: r}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, standing: standing, known: standing, report: r}
 	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.Image.RedHop)
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.Image.BlackHop)
 	if t.Part.Hosts {
@@ -49,6 +52,9 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 		if p.Image.InnerRule, err = p.rules(transport.Inner, regs.InnerTableRule, sizes.InnerRules, old.InnerRule, t.InnerRules); err != nil {
 			return nil
 		}
+	}
+	if p.ways(sizes.Prefixes) != nil {
+		return nil
 	}
 	return p.ordered()
 }

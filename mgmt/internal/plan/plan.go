@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"sallyport/mgmt/internal/compile"
@@ -53,6 +54,9 @@ type Plan struct {
 	Image *compile.Image
 	// Roomless are peers that find no room in their table; of a part, among those that it looks at.
 	Roomless []compile.Placed
+	// Ways are the tree of prefixes in the end, and Refused the routes of Linux without room in it.
+	Ways    *compile.Ways
+	Refused []netip.Prefix
 }
 
 // MakePlan compares the tables with the model, and checks every capacity. It writes nothing. New
@@ -77,10 +81,10 @@ func MakePlan(m *model.Model, old *compile.Image, standing *compile.Standing, si
 		}
 	}
 	first := &model.Report{}
-	p, err := planOnce(m, old, sizes, false, first)
+	p, err := planOnce(m, old, standing, sizes, false, first)
 	if full := (*compile.FullError)(nil); errors.As(err, &full) {
 		first = &model.Report{}
-		p, err = planOnce(m, old, sizes, true, first)
+		p, err = planOnce(m, old, standing, sizes, true, first)
 		if errors.As(err, &full) {
 			err = full.Err
 		}
@@ -89,12 +93,12 @@ func MakePlan(m *model.Model, old *compile.Image, standing *compile.Standing, si
 	return p, err
 }
 
-func planOnce(m *model.Model, old *compile.Image, sizes compile.Sizes, removeFirst bool, r *model.Report) (*Plan, error) {
+func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes compile.Sizes, removeFirst bool, r *model.Report) (*Plan, error) {
 	t, err := compile.Compile(m, old, sizes, removeFirst, r)
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, removeFirst: removeFirst, report: r}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, known: known, removeFirst: removeFirst, report: r}
 	if removeFirst {
 		old = p.detach()
 	}
@@ -134,6 +138,10 @@ func planOnce(m *model.Model, old *compile.Image, sizes compile.Sizes, removeFir
 	if p.Image.InboundRule, err = p.rules(transport.Inner, regs.InnerTableInboundRule, sizes.InnerRules, old.InboundRule, t.InboundRules); err != nil {
 		return nil, err
 	}
+	if err = p.ways(sizes.Prefixes); err != nil {
+		return nil, err
+	}
+	p.waysImage()
 	return p.ordered(), nil
 }
 
@@ -142,6 +150,7 @@ type planner struct {
 	m           *model.Model
 	old         *compile.Image
 	standing    *compile.Standing // nil if the target is of everything
+	known       *compile.Standing // holds the tree of prefixes; nil if that is not known
 	removeFirst bool
 	report      *model.Report
 }
@@ -178,7 +187,11 @@ func (p *planner) hops(c transport.Chip, table regs.Table, dev string, image *ma
 	}
 	for _, index := range slices.Sorted(maps.Keys(have)) {
 		if _, stays := want[index]; !stays && len(have[index].Row) > 0 {
-			p.add(Write{Phase: p.clearPhase(), Chip: c, Table: table, Index: index})
+			phase := p.clearPhase()
+			if c == transport.Inner && p.old.Grouped(index) {
+				phase = phaseClear // the tree of prefixes may lead there until its root is written
+			}
+			p.add(Write{Phase: phase, Chip: c, Table: table, Index: index})
 		}
 	}
 	*image = want

@@ -203,8 +203,8 @@ func (s *Session) clearAll() error {
 	}
 	rows := rowWriter{box: s.Box, ivMask: s.IVMask, alive: s.Alive}
 	for _, t := range plan.Lookups(&s.Box.Capabilities) {
-		for index := range t.Rows {
-			if err := rows.add(plan.Write{Chip: t.Chip, Table: t.Table, Index: index}); err != nil {
+		for n := range t.Rows {
+			if err := rows.add(plan.Write{Chip: t.Chip, Table: t.Table, Index: t.Index(n)}); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ package session
 import (
 	"maps"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -65,4 +66,23 @@ func (s *Session) LearnPaths(told map[uint64]uint32) (changed []*model.SA, m *mo
 	state = state.Begin()
 	changed = state.Model.SetPaths(paths)
 	return changed, state.Model, s.change(state, found)
+}
+
+// LearnRoutes takes routes that Linux has, or has no more. False while the chips do not hold the
+// configuration: the routes are not taken then.
+func (s *Session) LearnRoutes(changes []learned.Change) (taken bool, err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	state, found, err := s.load()
+	if err != nil || found.tables != tablesKnown {
+		return false, err
+	}
+	state = state.Begin()
+	if state.Model.LearnRoutes(changes); len(state.Model.Changes.Routes) == 0 {
+		return true, nil
+	}
+	return true, s.change(state, found)
 }

@@ -4,6 +4,7 @@ package session
 
 import (
 	"errors"
+	"iter"
 	"slices"
 
 	"sallyport/mgmt/internal/chip"
@@ -81,11 +82,11 @@ func (s *Session) Rewrite(t plan.Lookup, from, count int, how Rewriting) (out Re
 func rowsOf(t plan.Lookup, i *compile.Image, from, count int) []chip.Row {
 	rows := make([]chip.Row, count)
 	for n := range rows {
-		row := t.Row(i, from+n)
+		row := t.Row(i, t.Index(from+n))
 		if t.Table == regs.InnerTableSelector {
 			keepWindow(row)
 		}
-		rows[n] = chip.Row{Chip: t.Chip, Table: t.Table, Index: from + n, Words: row}
+		rows[n] = chip.Row{Chip: t.Chip, Table: t.Table, Index: t.Index(from + n), Words: row}
 	}
 	return rows
 }
@@ -98,7 +99,7 @@ func keepWindow(row compile.Row) {
 
 // divide tells the rows that a chip has as they should be from those that it has otherwise.
 func (s *Session) divide(t plan.Lookup, rows []chip.Row) (right, wrong []chip.Row, err error) {
-	for piece := range slices.Chunk(rows, chip.MostRows) {
+	for piece := range together(rows) {
 		read, err := s.Box.ReadRows(t.Chip, t.Table, piece[0].Index, len(piece))
 		if err != nil {
 			return nil, nil, err
@@ -115,6 +116,22 @@ func (s *Session) divide(t plan.Lookup, rows []chip.Row) (right, wrong []chip.Ro
 		}
 	}
 	return right, wrong, nil
+}
+
+// together gives rows in pieces whose indices follow each other.
+func together(rows []chip.Row) iter.Seq[[]chip.Row] {
+	return func(yield func([]chip.Row) bool) {
+		for len(rows) > 0 {
+			n := 1
+			for n < min(len(rows), chip.MostRows) && rows[n].Index == rows[0].Index+n {
+				n++
+			}
+			if !yield(rows[:n]) {
+				return
+			}
+			rows = rows[n:]
+		}
+	}
 }
 
 // atRest does something while no port receives, and no packet is on its way. After a kill in here
@@ -147,7 +164,7 @@ func (s *Session) unlessReset(t plan.Lookup, generation uint32, from, count int)
 	}
 	empty := make([]chip.Row, count)
 	for i := range empty {
-		empty[i] = chip.Row{Chip: t.Chip, Table: t.Table, Index: from + i}
+		empty[i] = chip.Row{Chip: t.Chip, Table: t.Table, Index: t.Index(from + i)}
 	}
 	return false, s.Box.WriteRows(empty)
 }

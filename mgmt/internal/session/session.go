@@ -134,7 +134,7 @@ func (s *Session) sizes() (compile.Sizes, error) {
 	}
 	return compile.Sizes{
 		SAs: min(inner.SAs, crypto.SAs, outer.SAs), FlowRows: inner.FlowRows, SADRows: outer.SADRows, InnerRules: inner.Rules,
-		OuterRules: outer.Rules, RedHops: inner.NextHops, Hosts: inner.HostRows, Peers: outer.PeerRows, BlackHops: outer.NextHops, Window: inner.ReplayWindow, WindowRows: inner.SAs, Suites: crypto.Suites, Clock: inner.CoreKHz,
+		OuterRules: outer.Rules, RedHops: inner.NextHops, Hosts: inner.HostRows, Peers: outer.PeerRows, BlackHops: outer.NextHops, Window: inner.ReplayWindow, WindowRows: inner.SAs, Prefixes: inner.PrefixRows, Suites: crypto.Suites, Clock: inner.CoreKHz,
 	}, nil
 }
 
@@ -180,6 +180,7 @@ func (s *Session) change(state *store.State, found comparison) error {
 	if err := s.writeMarked(state, plan, found.tables, j.Generation); err != nil {
 		return err
 	}
+	state.Model.Refuse(plan.Refused)
 	state.Model.MarkTimes(s.now())
 	markWindows(state.Model, plan.Target)
 	state.Hops = slices.SortedFunc(maps.Keys(plan.Target.Wanted), model.NextHop.Compare)
@@ -207,6 +208,7 @@ func (s *Session) save(state *store.State, plan *plan.Plan, tables tables) error
 	state.Standing = nil
 	if s.held != nil {
 		state.Standing = compile.NewStanding(state.Model, plan.Image, plan.Target, plan.Roomless)
+		state.Standing.KeepWays(plan.Ways)
 	}
 	if tables != tablesKnown {
 		return s.store.SaveAll(state)

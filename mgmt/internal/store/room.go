@@ -41,7 +41,7 @@ func (s *Store) Reserve(p *plan.Plan, state *State, known bool) error {
 // that changes to a free one, or behind all others. Where all is written anew, none changes.
 func (s *Store) need(p *plan.Plan, state *State, known bool) (from, to int64, err error) {
 	ch := &state.Model.Changes
-	records := len(p.Writes) + len(ch.SAs) + len(ch.GoneSAs) + len(ch.Policies) + len(ch.GonePolicies)
+	records := len(p.Writes) + len(ch.SAs) + len(ch.GoneSAs) + len(ch.Policies) + len(ch.GonePolicies) + len(ch.Routes)
 	var whole int
 	if p.Target.Part == nil {
 		text, err := json.Marshal(state.rest())
@@ -50,7 +50,7 @@ func (s *Store) need(p *plan.Plan, state *State, known bool) (from, to int64, er
 		}
 		whole = len(text)
 		if !known {
-			records = state.Model.SAs.Len() + state.Model.Policies.Len() + p.Image.Len()
+			records = state.Model.SAs.Len() + state.Model.Policies.Len() + state.Model.FromLinux.Len() + p.Image.Len()
 		}
 	}
 	var learned int

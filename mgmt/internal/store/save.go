@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
 	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/plan"
 	"sallyport/mgmt/internal/regs"
@@ -36,7 +38,10 @@ func (w *writer) put(bucket []byte, key uint64, value []byte) {
 		w.err = err
 		return
 	}
-	name := binary.BigEndian.AppendUint64(nil, key)
+	w.store(b, binary.BigEndian.AppendUint64(nil, key), value)
+}
+
+func (w *writer) store(b *bolt.Bucket, name, value []byte) {
 	if value == nil {
 		w.err = b.Delete(name)
 	} else {
@@ -90,6 +95,22 @@ func (w *writer) changes(s *State) {
 	for place, p := range ch.Policies {
 		w.json(policiesBucket, place, p)
 	}
+	for prefix, r := range ch.Routes {
+		w.route(prefix, r)
+	}
+}
+
+// route writes a route of Linux; none is removed.
+func (w *writer) route(prefix netip.Prefix, r *learned.Route) {
+	b, err := w.tx.CreateBucketIfNotExists(routesBucket)
+	name, failed := prefix.MarshalBinary()
+	var text []byte
+	if r != nil && err == nil {
+		text, err = json.Marshal(r)
+	}
+	if w.err = errors.Join(w.err, err, failed); w.err == nil {
+		w.store(b, name, text)
+	}
 }
 
 func (s *Store) update(write func(*writer)) error {
@@ -118,7 +139,7 @@ func (s *Store) Save(state *State) error {
 // SaveAll stores everything, in place of all earlier records.
 func (s *Store) SaveAll(state *State) error {
 	return s.update(func(w *writer) {
-		names := [][]byte{sasBucket, policiesBucket}
+		names := [][]byte{sasBucket, policiesBucket, routesBucket}
 		for name := range state.Image.Rows() {
 			names = append(names, []byte(name))
 		}
@@ -135,6 +156,9 @@ func (s *Store) SaveAll(state *State) error {
 		}
 		for p := range state.Model.Policies.All() {
 			w.json(policiesBucket, p.At(), p)
+		}
+		for r := range state.Model.FromLinux.All() {
+			w.route(r.Prefix, r)
 		}
 		w.tables(compile.NewImage(), state.Image)
 		w.rest(state)
@@ -262,5 +286,6 @@ func Follow(state *State, p *plan.Plan, rows []Kept) {
 	for index, row := range flows {
 		before, after = append(before, row), append(after, image.Flow[index])
 	}
+	state.Standing.KeepWays(p.Ways)
 	state.Standing.Follow(ch, p.Target, p.Roomless, before, after)
 }

@@ -16,6 +16,7 @@ import (
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/disk"
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -40,6 +41,7 @@ var (
 	restKey        = []byte("rest")
 	learnedBucket  = []byte("learned") // hosts, under one key: they are many, and seldom change
 	learnedKey     = []byte("learned")
+	routesBucket   = []byte("routes") // of Linux, by prefix
 )
 
 // rest has the small parts of the state.
@@ -131,6 +133,19 @@ func (s *Store) load(tx *bolt.Tx, out *State) error {
 	})
 	if err != nil {
 		return err
+	}
+	if routes := tx.Bucket(routesBucket); routes != nil {
+		err := routes.ForEach(func(_, text []byte) error {
+			r := &learned.Route{}
+			err := json.Unmarshal(text, r)
+			if err == nil {
+				out.Model.LoadRoute(r)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	for name, rows := range out.Image.Rows() {
 		*rows = map[int]compile.Row{}

@@ -127,6 +127,8 @@ var AllTables = []struct {
 	{transport.Outer, regs.OuterTableSad}, {transport.Outer, regs.OuterTableRule}, {transport.Outer, regs.OuterTableTunnel},
 	{transport.Outer, regs.OuterTableNextHop}, {transport.Outer, regs.OuterTableDscpMap}, {transport.Inner, regs.InnerTableDscpSa},
 	{transport.Inner, regs.InnerTableHost}, {transport.Outer, regs.OuterTablePeer},
+	{transport.Inner, regs.InnerTablePrefix}, {transport.Inner, regs.InnerTablePrefixChild}, {transport.Inner, regs.InnerTablePrefixRoot},
+	{transport.Inner, regs.InnerTableHopGroup},
 }
 
 func (r *Rig) Snapshot() string {

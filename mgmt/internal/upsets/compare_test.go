@@ -136,3 +136,27 @@ func TestRuleAtRest(t *testing.T) {
 		}
 	}
 }
+
+// TestTree: flipped bits in the tree of prefixes are mended, those that a look-up meets and those
+// that none meets, in each of its tables.
+func TestTree(t *testing.T) {
+	sizes := fakebox.Small
+	sizes.PrefixBits = 6
+	for _, at := range []regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup} {
+		r := newRig(t, sizes, testbox.Tunnel+"route add 10.8.0.0/16 via 10.1.0.9 dev red\nroute add 2001:db8::/32 via inet 10.1.0.9 dev red\n")
+		want, table := r.Snapshot(), r.lookup(transport.Inner, at)
+		index := r.used(table)
+		r.Fake.Flip(table.Chip, table.Table, index, 1)
+		r.Fake.Count(transport.Inner, "prefix_row_upset", 1)
+		for end := r.now.Add(time.Minute); r.now.Before(end); {
+			r.step(tick)
+		}
+		r.same("rows", withoutKeep(r), want)
+		r.same("wrong rows", r.watch.States()[0].Upset, false)
+		r.Fake.Flip(table.Chip, table.Table, index, 2)
+		for end := r.now.Add(2 * upsets.Round); r.now.Before(end); {
+			r.step(tick)
+		}
+		r.same("rows that no look-up met", withoutKeep(r), want)
+	}
+}

@@ -69,7 +69,7 @@ func New(s *session.Session) *Watch {
 	}
 	for c, list := range chip.CounterList {
 		for _, counter := range list {
-			if w.tableOf(transport.Chip(c), counter) != nil {
+			if len(w.tablesOf(transport.Chip(c), counter)) > 0 {
 				w.counted[c] = append(w.counted[c], counter)
 			}
 		}
@@ -77,14 +77,19 @@ func New(s *session.Session) *Watch {
 	return w
 }
 
-// tableOf is the table whose flipped bits a counter counts, if it does that.
-func (w *Watch) tableOf(c transport.Chip, counter regs.Counter) *table {
+// tablesOf are the tables whose flipped bits a counter counts: one, or all of the tree of prefixes.
+func (w *Watch) tablesOf(c transport.Chip, counter regs.Counter) (out []*table) {
 	for i := range w.tables {
-		if t := &w.tables[i]; t.Chip == c && t.Table.Name+"_row_upset" == counter.Name {
-			return t
+		t := &w.tables[i]
+		name := t.Table.Name
+		if t.IsWays() {
+			name = regs.InnerTablePrefix.Name
+		}
+		if t.Chip == c && name+"_row_upset" == counter.Name {
+			out = append(out, t)
 		}
 	}
-	return nil
+	return out
 }
 
 // rowsIn is how many rows so many accesses read or write. Rules are read and written always.
@@ -141,13 +146,14 @@ func (w *Watch) count(now time.Time, tell func(*table, bool)) error {
 			return err
 		}
 		for i, counter := range w.counted[c] {
-			t := w.tableOf(c, counter)
-			if values[i] > t.met {
-				t.left = t.Rows
-				t.state.Upset = true
-				w.tellOf(t, now, tell)
+			for _, t := range w.tablesOf(c, counter) {
+				if values[i] > t.met {
+					t.left = t.Rows
+					t.state.Upset = true
+					w.tellOf(t, now, tell)
+				}
+				t.met = values[i]
 			}
-			t.met = values[i]
 		}
 	}
 	return nil

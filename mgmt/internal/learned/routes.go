@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package learned holds routes that lead out of the red port, as Linux has them.
+package learned
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/tidwall/btree"
+)
+
+// Route is a route of Linux that leads out of red, or nowhere.
+type Route struct {
+	Prefix netip.Prefix `json:"prefix"`
+	// Via are its gateways, at most MostWays. Without any, hosts of the prefix are straight behind
+	// red, or nothing is.
+	Via []netip.Addr `json:"via,omitempty"`
+	// Type is that of a route that leads nowhere: blackhole, unreachable or prohibit; else "".
+	Type     string `json:"type,omitempty"`
+	Protocol string `json:"protocol,omitempty"` // who gave it to Linux
+	Metric   uint32 `json:"metric,omitempty"`
+	// Refused says that the chip has no room for it.
+	Refused bool `json:"refused,omitempty"`
+}
+
+// MostWays is how many gateways share the packets of a prefix.
+const MostWays = 4
+
+// longest6 is the longest IPv6 prefix that the chip's tree of prefixes holds.
+const longest6 = 64
+
+// Treeable says whether the chip's tree of prefixes can hold a prefix.
+func Treeable(p netip.Prefix) bool { return p.Addr().Is4() || p.Bits() <= longest6 }
+
+// OnChip says whether the chip's tree has the route, unless a written one is in its place.
+func (r *Route) OnChip() bool { return !r.Refused && Treeable(r.Prefix) }
+
+// Same says whether two routes lead to the same places, and Linux says the same of them.
+func (r *Route) Same(o *Route) bool {
+	return r.Prefix == o.Prefix && r.Type == o.Type && r.Protocol == o.Protocol && r.Metric == o.Metric && slices.Equal(r.Via, o.Via)
+}
+
+// Routes are some, by their prefixes: a tree that shares equal parts with its copies.
+type Routes struct {
+	tree    *btree.BTreeG[*Route]
+	via     map[netip.Addr]int // of those on the chip, and how many lead there
+	lengths [2][129]int        // how many of IPv4 and IPv6 have each length
+	refused int
+	nowhere int // how many on the chip lead nowhere
+}
+
+// Compare orders prefixes by their addresses, and then by their lengths.
+func Compare(a, b netip.Prefix) int {
+	return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+}
+
+func before(a, b *Route) bool { return Compare(a.Prefix, b.Prefix) < 0 }
+
+// New is none.
+func New() Routes {
+	return Routes{
+		tree: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true}), via: map[netip.Addr]int{},
+	}
+}
+
+// Copy costs little, however many there are: neither sees what happens to the other.
+func (l *Routes) Copy() Routes {
+	return Routes{l.tree.Copy(), maps.Clone(l.via), l.lengths, l.refused, l.nowhere}
+}
+
+// Len is their number.
+func (l *Routes) Len() int { return l.tree.Len() }
+
+// Refused is how many of them have no room on the chip.
+func (l *Routes) Refused() int { return l.refused }
+
+// Long is how many of them are too long for the chip's tree.
+func (l *Routes) Long() (n int) {
+	for _, count := range l.lengths[1][longest6+1:] {
+		n += count
+	}
+	return n
+}
+
+// Via are the gateways of those on the chip, with how many routes lead to each.
+func (l *Routes) Via() map[netip.Addr]int { return l.via }
+
+// Nowhere says whether any on the chip leads nowhere.
+func (l *Routes) Nowhere() bool { return l.nowhere > 0 }
+
+// All gives them in the order of their prefixes.
+func (l *Routes) All() iter.Seq[*Route] { return l.tree.Scan }
+
+// Find is the route of a prefix, or nil.
+func (l *Routes) Find(p netip.Prefix) *Route {
+	found, _ := l.tree.Get(&Route{Prefix: p})
+	return found
+}
+
+// Longest is the longest route that holds an address; it looks once for each length that there is.
+func (l *Routes) Longest(host netip.Addr) *Route {
+	for bits := host.BitLen(); bits >= 0; bits-- {
+		if l.lengths[family6(host)][bits] == 0 {
+			continue
+		}
+		if p, err := host.Prefix(bits); err == nil {
+			if found := l.Find(p); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func family6(a netip.Addr) int {
+	if a.Is6() {
+		return 1
+	}
+	return 0
+}
+
+// Set puts a route in place of that of its prefix, or, without one, takes that away.
+func (l *Routes) Set(p netip.Prefix, r *Route) {
+	count := func(of *Route, by int) {
+		l.lengths[family6(p.Addr())][p.Bits()] += by
+		if of.Refused {
+			l.refused += by
+		}
+		if !of.OnChip() {
+			return
+		}
+		if of.Type != "" {
+			l.nowhere += by
+		}
+		for _, via := range of.Via {
+			if l.via[via] += by; l.via[via] == 0 {
+				delete(l.via, via)
+			}
+		}
+	}
+	if old, had := l.tree.Delete(&Route{Prefix: p}); had {
+		count(old, -1)
+	}
+	if r != nil {
+		l.tree.Set(r)
+		count(r, 1)
+	}
+}
+
+// Change is what Linux says of a prefix now; without a route it has none.
+type Change struct {
+	Prefix netip.Prefix
+	Route  *Route
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/prefixes"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// ways changes the tree of prefixes. Its writes stay in their order: nodes and groups that no
+// look-up reaches, and then the root that leads to them. Routes of Linux without room are refused,
+// and a written one refuses the change.
+//
+// It comes last, since the tree has changed afterwards. If the change fails all the same, the next
+// one finds no tree, and reads it from the image.
+func (p *planner) ways(leaves int) (err error) {
+	t := p.Target
+	if leaves == 0 {
+		return nil
+	}
+	var ways *compile.Ways
+	if p.known != nil {
+		ways = p.known.TakeWays()
+	}
+	if ways == nil {
+		if ways, err = compile.WaysOf(p.old, leaves); err != nil {
+			return err
+		}
+	}
+	w := wayWriter{planner: p, ways: ways, stands: len(ways.Hops) > 0}
+	changes := w.changed(t)
+	if err := w.all(changes); err != nil {
+		return err
+	}
+	p.Ways, p.Refused = ways, slices.Concat(t.NoWay, w.refused)
+	return nil
+}
+
+// wayWriter applies changes to a tree.
+type wayWriter struct {
+	*planner
+	ways    *compile.Ways
+	stands  bool // the tree has prefixes
+	refused []netip.Prefix
+}
+
+// changed are the ways that are others than those of the tree, those that go first. Of everything,
+// prefixes without a way go too.
+func (w *wayWriter) changed(t *compile.Target) (out []compile.Way) {
+	have := w.ways.Hops
+	named := map[netip.Prefix]bool{}
+	var come []compile.Way
+	for _, way := range t.Ways {
+		named[way.Prefix] = true
+		switch {
+		case way.Hops == have[way.Prefix]:
+		case way.Hops == prefixes.Hops{}:
+			out = append(out, way)
+		default:
+			come = append(come, way)
+		}
+	}
+	if t.Part == nil {
+		for p := range have {
+			if !named[p] {
+				out = append(out, compile.Way{Route: prefixes.Route{Prefix: p}, Linux: true})
+			}
+		}
+	}
+	return append(out, come...)
+}
+
+// all makes all changes at once if there is room, and else in parts: removals first, and routes
+// that Linux may have to do without last.
+func (w *wayWriter) all(changes []compile.Way) error {
+	err := w.apply(changes)
+	if !isFull(err) {
+		return err
+	}
+	if !w.stands {
+		// The tree of a daemon of before leaves no room for another one beside it. Packets go where
+		// their SA or rule says until that one is there.
+		w.write(w.ways.Table.Clear())
+	}
+	slices.SortStableFunc(changes, func(a, b compile.Way) int { return cmp.Compare(turn(a), turn(b)) })
+	return w.fit(changes)
+}
+
+func turn(way compile.Way) int {
+	switch {
+	case way.Hops == prefixes.Hops{}:
+		return 0
+	case way.Linux:
+		return 2
+	}
+	return 1
+}
+
+// fit makes those of the changes for which there is room. A written route without room is an error.
+func (w *wayWriter) fit(changes []compile.Way) error {
+	err := w.apply(changes)
+	switch {
+	case !isFull(err):
+		return err
+	case len(changes) > 1:
+		if err := w.fit(changes[:len(changes)/2]); err != nil {
+			return err
+		}
+		return w.fit(changes[len(changes)/2:])
+	case !changes[0].Linux:
+		return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the route to %s: %v", changes[0].Prefix, err)}
+	}
+	w.refused = append(w.refused, changes[0].Prefix)
+	// The way that it had leads elsewhere.
+	return w.apply([]compile.Way{{Route: prefixes.Route{Prefix: changes[0].Prefix}}})
+}
+
+func (w *wayWriter) apply(changes []compile.Way) error {
+	routes := make([]prefixes.Route, len(changes))
+	for i, way := range changes {
+		routes[i] = way.Route
+	}
+	writes, err := w.ways.Table.Apply(routes)
+	if err != nil {
+		return err
+	}
+	w.write(writes)
+	for _, way := range changes {
+		if delete(w.ways.Hops, way.Prefix); way.Hops != (prefixes.Hops{}) {
+			w.ways.Hops[way.Prefix] = way.Hops
+		}
+	}
+	return nil
+}
+
+func (w *wayWriter) write(writes prefixes.Writes) {
+	for _, write := range writes {
+		w.add(Write{Phase: PhaseInsert, Chip: transport.Inner, Table: write.Table, Index: write.Index, Row: write.Row})
+	}
+}
+
+func isFull(err error) bool {
+	var full *prefixes.FullError
+	return errors.As(err, &full)
+}
+
+// waysImage is what the tables of the tree hold in the end.
+func (p *planner) waysImage() {
+	rows := p.Image.Rows()
+	for _, table := range []regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup} {
+		*rows[table.Name] = maps.Clone(*p.old.Rows()[table.Name])
+	}
+	for _, w := range p.Writes {
+		switch w.Table.Name {
+		case regs.InnerTablePrefix.Name, regs.InnerTablePrefixChild.Name, regs.InnerTablePrefixRoot.Name, regs.InnerTableHopGroup.Name:
+			image := rows[w.Table.Name]
+			if *image == nil {
+				*image = map[int]compile.Row{}
+			}
+			(*image)[w.Index] = w.Row
+		}
+	}
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package punt
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/transport"
+)
+
+// RouteChange is a route behind the red port that Linux has now, or has no more.
+type RouteChange struct {
+	Route learned.Route
+	Gone  bool
+	// Replaces says that it is in place of one of the same metric, and Behind that it comes after
+	// those.
+	Replaces, Behind bool
+}
+
+// RouteTable takes what Linux tells of its routes: all of them between Begin and Dumped, and then
+// each change.
+type RouteTable interface {
+	Begin()
+	Change(RouteChange)
+	Dumped()
+}
+
+// mostGateways is how many of a route's are read.
+const mostGateways = 32
+
+// routeBuffer is how much may wait to be read from Linux: some hundred routes, as far as the system
+// allows.
+const routeBuffer = 4 << 20
+
+// Routes tells a table the routes of Linux's main table that lead out of red, and those that lead
+// nowhere, and then each change. It returns when ctx ends, or when changes were lost. It also does
+// when an address of red goes or red is set down, for Linux then takes IPv4 routes away without a
+// word. It needs no rights.
+func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	updates := make(chan netlink.RouteUpdate)
+	addrs := make(chan netlink.AddrUpdate)
+	links := make(chan netlink.LinkUpdate)
+	// errors later close the channel
+	if err := netlink.RouteSubscribeWithOptions(updates, ctx.Done(), netlink.RouteSubscribeOptions{ReceiveBufferSize: routeBuffer}); err != nil {
+		return fmt.Errorf("cannot watch Linux's routes: %w", err)
+	}
+	defer drainAll(cancel, updates, addrs, links)
+	if err := netlink.AddrSubscribe(addrs, ctx.Done()); err != nil {
+		close(addrs)
+		close(links)
+		return fmt.Errorf("cannot watch Linux's addresses: %w", err)
+	}
+	if err := netlink.LinkSubscribe(links, ctx.Done()); err != nil {
+		close(links)
+		return fmt.Errorf("cannot watch Linux's devices: %w", err)
+	}
+	red := d.taps[transport.PortRed].index
+	to.Begin()
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		filter := &netlink.Route{Table: unix.RT_TABLE_MAIN}
+		err := netlink.RouteListFilteredIter(family, filter, netlink.RT_FILTER_TABLE, func(r netlink.Route) bool {
+			if change, ok := routeChange(red, r); ok {
+				change.Behind = true
+				to.Change(change)
+			}
+			return ctx.Err() == nil
+		})
+		if err != nil {
+			return fmt.Errorf("cannot list Linux's routes: %w", err)
+		}
+	}
+	to.Dumped()
+	up := true
+	for {
+		select {
+		case u, ok := <-updates:
+			if !ok {
+				return nil
+			}
+			if change, ok := routeChange(red, u.Route); ok {
+				change.Gone = u.Type == unix.RTM_DELROUTE
+				change.Replaces = u.NlFlags&unix.NLM_F_REPLACE != 0
+				change.Behind = u.NlFlags&unix.NLM_F_APPEND != 0
+				to.Change(change)
+			}
+		case u, ok := <-addrs:
+			if !ok || u.LinkIndex == red && !u.NewAddr {
+				return nil
+			}
+		case u, ok := <-links:
+			if !ok {
+				return nil
+			}
+			if int(u.Index) == red {
+				was := up
+				if up = u.Flags&unix.IFF_UP != 0; was && !up {
+					return nil
+				}
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// drainAll ends subscriptions: the library's goroutines wait for a reader until they are closed.
+func drainAll(cancel func(), updates chan netlink.RouteUpdate, addrs chan netlink.AddrUpdate, links chan netlink.LinkUpdate) {
+	cancel()
+	go drain(updates)
+	go drain(addrs)
+	go drain(links)
+}
+
+func drain[T any](from <-chan T) {
+	for range from {
+	}
+}
+
+// nowhere are the types of routes that lead nowhere, as `ip route` names them.
+var nowhere = map[int]string{unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable", unix.RTN_PROHIBIT: "prohibit"}
+
+// routeChange reads a route of the main table that leads out of a device, or nowhere.
+func routeChange(device int, r netlink.Route) (c RouteChange, ok bool) {
+	if r.Table != unix.RT_TABLE_MAIN || r.Tos != 0 || r.Flags&unix.RTM_F_CLONED != 0 {
+		return c, false
+	}
+	prefix, ok := prefixOf(r)
+	if !ok || prefix.Addr().IsLinkLocalUnicast() || prefix.Addr().IsMulticast() {
+		return c, false
+	}
+	c.Route = learned.Route{Prefix: prefix, Type: nowhere[r.Type], Protocol: r.Protocol.String(), Metric: uint32(r.Priority)}
+	switch {
+	case c.Route.Type != "":
+		return c, true
+	case r.Type != unix.RTN_UNICAST:
+		return c, false
+	}
+	found := false
+	ways := r.MultiPath
+	if len(ways) == 0 {
+		ways = []*netlink.NexthopInfo{{LinkIndex: r.LinkIndex, Gw: r.Gw, Via: r.Via}}
+	}
+	for _, way := range ways {
+		if way.LinkIndex != device || way.Flags&unix.RTNH_F_DEAD != 0 {
+			continue
+		}
+		found = true
+		if via, is := gatewayOf(way); is && !slices.Contains(c.Route.Via, via) {
+			c.Route.Via = append(c.Route.Via, via)
+		}
+	}
+	slices.SortFunc(c.Route.Via, netip.Addr.Compare)
+	c.Route.Via = c.Route.Via[:min(len(c.Route.Via), mostGateways)]
+	return c, found
+}
+
+func gatewayOf(way *netlink.NexthopInfo) (netip.Addr, bool) {
+	ip := way.Gw
+	if via, other := way.Via.(*netlink.Via); other && via != nil {
+		ip = via.Addr
+	}
+	addr, ok := netip.AddrFromSlice(ip)
+	return addr.Unmap(), ok
+}
+
+// prefixOf is the destination of a route; Linux names none of the default route.
+func prefixOf(r netlink.Route) (netip.Prefix, bool) {
+	if r.Dst == nil {
+		if r.Family == netlink.FAMILY_V4 {
+			return netip.PrefixFrom(netip.IPv4Unspecified(), 0), true
+		}
+		return netip.PrefixFrom(netip.IPv6Unspecified(), 0), r.Family == netlink.FAMILY_V6
+	}
+	addr, ok := netip.AddrFromSlice(r.Dst.IP)
+	bits, size := r.Dst.Mask.Size()
+	if ok && r.Family == netlink.FAMILY_V4 {
+		addr = addr.Unmap()
+	}
+	return netip.PrefixFrom(addr, bits), ok && size == addr.BitLen()
+}

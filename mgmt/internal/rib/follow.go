@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rib
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/punt"
+)
+
+// Linux's changes within gathered go to the box together, at most batch at a time, so that its lock
+// is free in between. The box is busy with them a fifth of the time at most.
+const (
+	gathered = 20 * time.Millisecond
+	batch    = 256
+	idle     = 4 // times as long as a batch took
+)
+
+const (
+	// again is how long Linux is not asked anew for all of its routes.
+	again = time.Second
+	// recheck is how often routes without room are tried again, and what there is no place for is
+	// asked for again.
+	recheck = time.Minute
+)
+
+// Grace is how long routes stay behind the daemon's start that Linux does not have: the red device
+// is new then, and routing daemons have yet to give their routes again.
+const Grace = 2 * time.Minute
+
+// Box is what learns routes.
+type Box interface {
+	// LearnRoutes takes changes; false while the box holds no configuration.
+	LearnRoutes(changes []learned.Change) (taken bool, err error)
+	// LearnedRoutes are those that it has.
+	LearnedRoutes() (*learned.Routes, error)
+}
+
+// Source tells a table Linux's routes until ctx ends or changes were lost.
+type Source interface {
+	Routes(ctx context.Context, to punt.RouteTable) error
+}
+
+// Follower keeps the routes of a box as Linux has them.
+type Follower struct {
+	box   Box
+	log   *slog.Logger
+	table *Table
+	grace time.Duration
+
+	left   int // routes that the box had behind the last batch
+	said   struct{ refused, long, over, wide bool }
+	resync atomic.Pointer[context.CancelFunc]
+}
+
+// New makes the follower of a box whose chip is meant for so many routes.
+func New(box Box, most int, log *slog.Logger) *Follower {
+	return &Follower{box: box, log: log, table: NewTable(most), grace: Grace}
+}
+
+// Over is how many routes of Linux had no room in the table.
+func (f *Follower) Over() uint64 {
+	over, _ := f.table.Counts()
+	return over
+}
+
+// Follow runs until ctx ends or the box fails.
+func (f *Follower) Follow(ctx context.Context, from Source) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return f.listen(ctx, from) })
+	group.Go(func() error { return f.apply(ctx) })
+	return group.Wait()
+}
+
+// listen has Linux tell its routes, all of them again each time that changes were lost.
+func (f *Follower) listen(ctx context.Context, from Source) error {
+	for ctx.Err() == nil {
+		once, cancel := context.WithCancel(ctx)
+		f.resync.Store(&cancel)
+		err := from.Routes(once, f.table)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// apply gives the box the changes.
+func (f *Follower) apply(ctx context.Context) error {
+	ticks := time.NewTicker(time.Second)
+	defer ticks.Stop()
+	begun, checked := time.Now(), time.Now()
+	swept := false
+	var due <-chan time.Time
+	var rested time.Time
+	for {
+		select {
+		case <-f.table.changed:
+			if due == nil {
+				due = time.After(max(gathered, time.Until(rested)))
+			}
+			continue
+		case now := <-ticks.C:
+			sweep := !swept && now.Sub(begun) >= f.grace
+			swept = swept || sweep
+			check := now.Sub(checked) >= recheck
+			if check {
+				checked = now
+			}
+			if err := f.check(sweep, swept, check); err != nil {
+				return err
+			}
+			if due != nil || !f.table.Waits() {
+				continue
+			}
+		case <-due:
+		case <-ctx.Done():
+			return nil
+		}
+		due = nil
+		start := time.Now()
+		more, err := f.step()
+		if err != nil {
+			return err
+		}
+		rested = time.Now().Add(idle * time.Since(start))
+		if more {
+			due = time.After(max(gathered, time.Until(rested)))
+		}
+	}
+}
+
+// check looks whether the box has lost routes, as with a reset, or has room for refused ones. At
+// the end of the grace it takes routes from the box that Linux does not have.
+func (f *Follower) check(sweep, swept, retry bool) error {
+	has, err := f.box.LearnedRoutes()
+	if err != nil {
+		return err
+	}
+	if sweep || has.Len() != f.left || retry && has.Refused() > 0 {
+		f.table.Compare(has, swept)
+		f.left = has.Len()
+	}
+	if retry && f.table.HasRoom() {
+		(*f.resync.Load())()
+	}
+	return nil
+}
+
+// step gives the box one batch, and says whether there is more.
+func (f *Follower) step() (more bool, err error) {
+	changes := f.table.Take(batch)
+	if len(changes) == 0 {
+		return false, nil
+	}
+	taken, err := f.box.LearnRoutes(changes)
+	if err != nil || !taken {
+		f.table.Return(changes) // the next tick tries again
+		return false, err
+	}
+	has, err := f.box.LearnedRoutes()
+	if err != nil {
+		return false, err
+	}
+	f.left = has.Len()
+	over, wide := f.table.Counts()
+	for _, note := range []struct {
+		is   bool
+		said *bool
+		text string
+	}{
+		{has.Refused() > 0, &f.said.refused, "no room for some of Linux's routes on red: the chip has the others"},
+		{has.Long() > 0, &f.said.long, "IPv6 routes on red longer than /64 are not in the chip: their packets follow shorter ones"},
+		{over > 0, &f.said.over, "Linux has more routes on red than the chip is meant for: the first ones stay"},
+		{wide > 0, &f.said.wide, "a route of Linux has more than 4 next hops: the chip shares its packets among the first 4"},
+	} {
+		if note.is && !*note.said {
+			f.log.Warn(note.text, "routes", has.Len(), "refused", has.Refused())
+			*note.said = true
+		}
+	}
+	f.log.Info("routes changed", "changes", len(changes), "learned", has.Len())
+	return f.table.Waits(), nil
+}

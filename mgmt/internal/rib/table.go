@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rib follows the routes that Linux has behind the red port, and teaches the box the best
+// one of each prefix. It keeps no more of them than the chip is meant for.
+package rib
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+
+	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/punt"
+)
+
+// Table has the routes of Linux by their prefixes. One goroutine tells it Linux's routes, and
+// another takes the changes.
+type Table struct {
+	mu      sync.Mutex
+	most    int
+	count   int                              // of routes, all of a prefix counted
+	all     map[netip.Prefix][]learned.Route // those of a prefix in Linux's order
+	dump    map[netip.Prefix][]learned.Route // as told since Begin; nil behind Dumped
+	dirty   map[netip.Prefix]struct{}        // prefixes that have changed since Take
+	changed chan struct{}                    // there is something to take
+	over    uint64                           // routes for which there was no room
+	wide    uint64                           // prefixes given out with some of their gateways
+	lost    bool                             // routes without room may have room now
+}
+
+// wake says that there is something to take.
+func (t *Table) wake() {
+	select {
+	case t.changed <- struct{}{}:
+	default:
+	}
+}
+
+// NewTable has room for so many routes.
+func NewTable(most int) *Table {
+	return &Table{most: most, all: map[netip.Prefix][]learned.Route{}, dirty: map[netip.Prefix]struct{}{}, changed: make(chan struct{}, 1)}
+}
+
+// Begin says that Linux tells all its routes now, as after changes were lost.
+func (t *Table) Begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dump, t.count, t.lost = map[netip.Prefix][]learned.Route{}, 0, false
+}
+
+// Dumped says that Linux has told all of them: others are gone.
+func (t *Table) Dumped() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	same := func(a, b learned.Route) bool { return a.Same(&b) }
+	for p, before := range t.all {
+		if !slices.EqualFunc(before, t.dump[p], same) {
+			t.dirty[p] = struct{}{}
+		}
+	}
+	for p := range t.dump {
+		if len(t.all[p]) == 0 {
+			t.dirty[p] = struct{}{}
+		}
+	}
+	t.all, t.dump = t.dump, nil
+	t.wake()
+}
+
+// Change takes a route that Linux tells.
+func (t *Table) Change(c punt.RouteChange) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := t.all
+	if t.dump != nil {
+		of = t.dump
+	}
+	p := c.Route.Prefix
+	before := of[p]
+	after, known := changed(before, c)
+	if len(after) > len(before) && t.count >= t.most {
+		t.over++
+		t.lost = true
+		return
+	}
+	if !known {
+		return
+	}
+	t.count += len(after) - len(before)
+	if delete(of, p); len(after) > 0 {
+		of[p] = after
+	}
+	if t.dump == nil {
+		t.dirty[p] = struct{}{}
+		t.wake()
+	}
+}
+
+// changed are the routes of a prefix behind a change. Linux's IPv4 may have several of a metric,
+// and the first counts. Its IPv6 has one of a metric, and tells all gateways of that at once.
+func changed(routes []learned.Route, c punt.RouteChange) (out []learned.Route, known bool) {
+	alike := func(r learned.Route) bool { return r.Metric == c.Route.Metric }
+	first := slices.IndexFunc(routes, alike)
+	out = slices.Clone(routes)
+	v6 := c.Route.Prefix.Addr().Is6()
+	switch {
+	case c.Gone && first < 0:
+		return out, false
+	case c.Gone && v6:
+		// A gateway of several may go alone.
+		left := slices.DeleteFunc(slices.Clone(out[first].Via), func(via netip.Addr) bool { return slices.Contains(c.Route.Via, via) })
+		if len(left) == 0 || len(c.Route.Via) == 0 {
+			return slices.Delete(out, first, first+1), true
+		}
+		out[first].Via = left
+	case c.Gone:
+		exact := slices.IndexFunc(out, func(r learned.Route) bool { return r.Same(&c.Route) })
+		at := max(exact, 0)
+		if exact < 0 {
+			at = first
+		}
+		out = slices.Delete(out, at, at+1)
+	case first >= 0 && (v6 || c.Replaces):
+		out[first] = c.Route
+	case first >= 0 && !c.Behind:
+		out = slices.Insert(out, first, c.Route)
+	default:
+		out = append(out, c.Route)
+	}
+	return out, true
+}
+
+// best is the route of a prefix that counts: that of the lowest metric.
+func (t *Table) best(p netip.Prefix) *learned.Route {
+	routes := t.all[p]
+	if len(routes) == 0 {
+		return nil
+	}
+	best := routes[0]
+	for _, r := range routes[1:] {
+		if r.Metric < best.Metric {
+			best = r
+		}
+	}
+	if len(best.Via) > learned.MostWays {
+		best.Via = best.Via[:learned.MostWays]
+	}
+	return &best
+}
+
+// Take gives up to so many prefixes that have changed, as they are now.
+func (t *Table) Take(most int) (out []learned.Change) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for p := range t.dirty {
+		if len(out) == most {
+			break
+		}
+		delete(t.dirty, p)
+		if slices.ContainsFunc(t.all[p], func(r learned.Route) bool { return len(r.Via) > learned.MostWays }) {
+			t.wide++
+		}
+		out = append(out, learned.Change{Prefix: p, Route: t.best(p)})
+	}
+	slices.SortFunc(out, func(a, b learned.Change) int { return learned.Compare(a.Prefix, b.Prefix) })
+	return out
+}
+
+// Return gives back changes that could not be made.
+func (t *Table) Return(changes []learned.Change) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range changes {
+		t.dirty[c.Prefix] = struct{}{}
+	}
+}
+
+// Compare finds what others have otherwise than the table. With `all` also routes that only they
+// have count as changed.
+func (t *Table) Compare(has *learned.Routes, all bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if all {
+		for r := range has.All() {
+			if len(t.all[r.Prefix]) == 0 {
+				t.dirty[r.Prefix] = struct{}{}
+			}
+		}
+	}
+	for p := range t.all {
+		if r := has.Find(p); r == nil || r.Refused || !r.Same(t.best(p)) {
+			t.dirty[p] = struct{}{}
+		}
+	}
+}
+
+// Waits says whether prefixes have changed.
+func (t *Table) Waits() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dump == nil && len(t.dirty) > 0
+}
+
+// Counts are how many routes had no room so far, and how many prefixes were given out with fewer
+// gateways than they have.
+func (t *Table) Counts() (over, wide uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over, t.wide
+}
+
+// HasRoom says that there is room again for routes that had none, if Linux tells them again.
+func (t *Table) HasRoom() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost && t.count < t.most
+}
