@@ -16,6 +16,7 @@ import (
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/rib"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -170,6 +171,10 @@ func (r router) LearnRoutes(changes []learned.Change) (taken bool, err error) {
 	defer r.d.mu.Unlock()
 	if err = r.d.prepare(); err == nil {
 		taken, err = r.d.session.LearnRoutes(changes)
+	}
+	if session.IsInput(err) { // of the configuration, which the routes have to wait for
+		r.d.log.Warn("routes of Linux wait: " + err.Error())
+		return false, nil
 	}
 	return taken && err == nil, r.d.outlive(err)
 }

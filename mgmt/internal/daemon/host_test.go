@@ -433,3 +433,53 @@ func TestRoutes(t *testing.T) {
 	ip("link set sp-red down") // Linux takes the route away without a word
 	until("10.2.0.1", "")
 }
+
+// TestManyRoutes: of a burst of routes, as of BGP, all are in the chip in the end, though Linux's
+// messages be lost meanwhile. Commands are answered in between.
+func TestManyRoutes(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newSizedRig(t, 12)
+	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red")
+	r.host()
+	const count = 6000
+	batch := func(verb string) {
+		t.Helper()
+		var lines strings.Builder
+		for n := range count {
+			fmt.Fprintf(&lines, "route %s 20.%d.%d.0/24 via 10.1.0.2\n", verb, n/256, n%256)
+		}
+		ip := exec.Command("ip", "-batch", "-")
+		ip.Stdin = strings.NewReader(lines.String())
+		if out, err := ip.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	learned := func() int {
+		v, err := r.daemon.view()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Model().FromLinux.Len()
+	}
+	client := r.dial()
+	batch("add")
+	begun, slowest := time.Now(), time.Duration(0)
+	r.until("all routes", func() bool {
+		asked := time.Now()
+		if got := client.ask(`{"id":1,"do":"command","words":["link","set","dev","red","mtu","9000"]}`); !strings.Contains(got, `"ok":true`) {
+			t.Fatal(got)
+		}
+		slowest = max(slowest, time.Since(asked))
+		return learned() == count+1
+	})
+	t.Logf("%d routes took %v; a command took %v at most", count, time.Since(begun), slowest)
+	for n := range count {
+		if way, err := r.fake.Route(netip.AddrFrom4([4]byte{20, byte(n / 256), byte(n), 9})); err != nil || way != "[1]" {
+			t.Fatal(n, way, err)
+		}
+	}
+	batch("del")
+	r.until("none", func() bool { return learned() == 1 })
+}

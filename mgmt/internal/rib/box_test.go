@@ -306,6 +306,23 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestReset: chips that were reset get the tree back with the rest of the configuration.
+func TestReset(t *testing.T) {
+	b := newBox(t, 8)
+	b.must(network)
+	b.learn(via("10.2.0.0/16", "10.1.0.2", "10.1.0.3"))
+	b.Fake.Reset()
+	b.want("10.2.0.1", "")
+	if taken, err := b.session.LearnRoutes([]learned.Change{via("10.3.0.0/16", "10.1.0.3")}); taken || err != nil {
+		t.Error("chips without a configuration have taken a route", err)
+	}
+	if _, err := b.session.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	b.want("10.2.0.1", "2 3")
+	b.want("10.1.0.9", "connected")
+}
+
 // TestKilled: wherever a change is cut short, no row leads to half of a tree, and the next daemon
 // undoes the change or has it whole.
 func TestKilled(t *testing.T) {
