@@ -18,6 +18,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from sallyport.backend import Setup
 from sallyport.errors import InputError
+from sallyport.suite import Suite
 
 Address = IPv4Address | IPv6Address
 # By IP version, of box 0 and 1.
@@ -130,8 +131,18 @@ class Tunnels:
 
     def states(self, way: int, generation: int = 0) -> Iterator[str]:
         """The lines that add the SAs of a direction."""
-        names = " ".join(suite.name for suite in self._setup.suites)
-        keys = random.Random(f"{self._setup.seed} {way} {names}" + (f" {generation}" if generation else ""))
+        keys = self._source(way, generation)
         first = FIRST_SPI + generation * GENERATION_SPIS
         for number in range(self._setup.sas):
             yield self.state(way, number, first + number, keys)
+
+    def keys(self, way: int) -> Iterator[tuple[Suite, int, bytes, bytes]]:
+        """Suite, SPI, key (with its salt) and authentication key of each SA that `states` adds."""
+        keys = self._source(way, 0)
+        for number in range(self._setup.sas):
+            suite = self._setup.suites[number % len(self._setup.suites)]
+            yield suite, FIRST_SPI + number, keys.randbytes(suite.key), keys.randbytes(suite.auth_key)
+
+    def _source(self, way: int, generation: int) -> random.Random:
+        names = " ".join(suite.name for suite in self._setup.suites)
+        return random.Random(f"{self._setup.seed} {way} {names}" + (f" {generation}" if generation else ""))
