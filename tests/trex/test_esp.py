@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ESP on the tester's side, judged by scapy's: each suite, both ways, padding and what is refused."""
+"""ESP on the tester's side, judged by scapy's: each suite, both ways, padding, and refusals."""
 
 from __future__ import annotations
 

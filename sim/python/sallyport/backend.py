@@ -160,6 +160,7 @@ class Capabilities:
     line_gbps: int = limits.LINE_GBPS  # of the ports
     # of the first trials of a search; None: as long as the others
     first_trial_ns: int | None = None
+    without: tuple[str, ...] = ()  # tests that it cannot make
 
 
 class TrafficBackend(Protocol):

@@ -30,6 +30,7 @@ Run = Callable[[str, Trial], TrialResult]
 def parse_tests(text: str, capabilities: Capabilities) -> list[str]:
     """`"throughput,loss"` or `all`, those that the tester can do, as names of TESTS."""
     cannot = [name for name, kinds in (("reset", capabilities.resets), ("attack", capabilities.attacks)) if not kinds]
+    cannot += capabilities.without
     if text == ALL:
         return [name for name in TESTS if name not in cannot]
     names = [part.strip() for part in text.split(",")]

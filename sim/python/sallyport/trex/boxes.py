@@ -47,6 +47,13 @@ def configure(lab: Lab) -> None:
             ) from None
 
 
+def write(lab: Lab, number: int, batch: str) -> None:
+    """Have a box that is reached over ssh carry out a batch; [Unanswered] if it does not."""
+    box = lab.boxes[number]
+    assert box.ssh
+    _run(box, box.ssh, "-batch", "-", given=batch)
+
+
 def counters(lab: Lab) -> Counters:
     """Every drop and punt counter of every box, as "box0.outer.drop_replay"; [Unanswered] if one
     does not tell."""

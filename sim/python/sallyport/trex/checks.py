@@ -12,7 +12,7 @@ from sallyport.backend import Setup, Trial
 from sallyport.errors import InputError
 from sallyport.simulator import CORE_MHZ
 from sallyport.trex import frames
-from sallyport.trex.lab import Lab, RedPort
+from sallyport.trex.lab import Lab, TesterPort
 from sallyport.trex.process import Client, Refused, folder
 from sallyport.trex.streams import MOST_LATENCY_STREAMS
 from sallyport.tunnels import MAX_TUNNELS
@@ -24,10 +24,6 @@ SHORTEST_NS = 100_000_000  # of a trial that TRex begins and ends
 def setup(lab: Lab, asked: Setup) -> None:
     """Whether a setup is one that this tester offers at all, and whether its frames fit
     TRex's ports."""
-    if asked.boxes != 2:
-        raise InputError(
-            f"--boxes {asked.boxes}: TRex recognises frames that come out as they went in; choose --boxes 2"
-        )
     if asked.rekeys:
         raise InputError("--rekeys: a trial does not change the lab's boxes; leave it out, or use --backend sim")
     if asked.tables != "standard":
@@ -46,13 +42,35 @@ def setup(lab: Lab, asked: Setup) -> None:
                 f"--frame-size {size}: its packet of {size - limits.ETHERNET_BYTES} B exceeds the MTU of TRex's ports, {lab.mtu} B; "
                 f"choose at most {lab.mtu + limits.ETHERNET_BYTES}, or raise port_mtu in TRex's trex_cfg.yaml and mtu in {lab.file}"
             )
-        for box in lab.boxes:
-            frames.check(size, asked.ip, box.red.vlan)
+        for end in lab.ends:
+            frames.check(size, asked.ip, end.vlan)
     if asked.measure_ns < SHORTEST_NS:
         raise InputError(
             f"a measured interval of {asked.measure_ns / 1e9:g} s is too short for a real tester; choose {SHORTEST_NS / 1e9:g} s or more "
             "(RFC 2544 24: 60 s)"
         )
+
+
+def boxes(lab: Lab, asked: Setup) -> None:
+    """Whether the lab has the boxes of a setup, and sends to them from each side that it wants."""
+    if asked.boxes != len(lab.boxes):
+        raise InputError(
+            f"--boxes {asked.boxes}: {lab.file} lists {len(lab.boxes)} under boxes; choose --boxes {len(lab.boxes)}, or another lab file"
+        )
+    if not lab.alone:
+        return
+    if asked.direction != "encrypt" and not lab.tester.captures:
+        raise InputError(
+            f"--direction {asked.direction}: a box alone decrypts what TRex's server reads from a file; name a folder for it in {lab.file} "
+            "(trex.captures), or choose --direction encrypt"
+        )
+    for size in sorted(asked.mix):
+        outer = max(limits.esp_frame_bytes(size, suite, asked.mode, asked.ip, asked.nat_t) for suite in asked.suites)
+        if outer - limits.ETHERNET_BYTES > lab.mtu:
+            raise InputError(
+                f"--frame-size {size}: its ESP packet of {outer - limits.ETHERNET_BYTES} B exceeds the MTU of TRex's ports, {lab.mtu} B; "
+                f"choose a smaller one, or raise port_mtu in TRex's trex_cfg.yaml and mtu in {lab.file}"
+            )
 
 
 def reset(lab: Lab, kind: str, interactive: Callable[[], bool]) -> None:
@@ -72,9 +90,9 @@ def reset(lab: Lab, kind: str, interactive: Callable[[], bool]) -> None:
 
 def trial(lab: Lab, asked: Trial, interactive: Callable[[], bool]) -> None:
     """Whether this trial can be made."""
-    if asked.attack:
+    if asked.attack and not lab.alone:
         raise InputError(
-            f"--attack {asked.attack}: TRex is on the red side and cannot attack from the black one; use --backend sim"
+            f"--attack {asked.attack}: TRex is on the red side and cannot attack from the black one; use a lab of one box"
         )
     if asked.reset:
         reset(lab, asked.reset, interactive)
@@ -120,20 +138,20 @@ def ports(lab: Lab, client: Client) -> dict:
     """See that the ports are there, up, idle and where the lab file says; then take them. Their
     driver and addresses."""
     there = client.call("get_all_ports")
-    for red in (box.red for box in lab.boxes):
-        if red.port not in there:
+    for end in lab.ends:
+        if end.port not in there:
             raise InputError(
-                f"{lab.where} has no port {red.port}, only {', '.join(map(str, there))}; correct boxes in {lab.file}, "
+                f"{lab.where} has no port {end.port}, only {', '.join(map(str, there))}; correct boxes in {lab.file}, "
                 "or TRex's trex_cfg.yaml"
             )
     there = client.call("get_port_info", ports=lab.ports)
-    for box, info in zip(lab.boxes, there, strict=True):
-        where = f"{lab.where}, port {box.red.port} (red of {box.name})"
+    for end, info in zip(lab.ends, there, strict=True):
+        where = f"{lab.where}, port {end.port} ({end.what})"
         if info["link"] != "UP":
-            raise InputError(f"{where}: its link is down; see whether {box.name} runs and the cable is in")
-        if info["src_mac"].lower() != box.red.mac:
+            raise InputError(f"{where}: its link is down; see whether the box runs and the cable is in")
+        if info["src_mac"].lower() != end.mac:
             raise InputError(
-                f"{where}: it has MAC {info['src_mac']}, and {lab.file} says {box.red.mac}; correct the file, or the cabling"
+                f"{where}: it has MAC {info['src_mac']}, and {lab.file} says {end.mac}; correct the file, or the cabling"
             )
         # 0: TRex does not know.
         if info["speed"] and float(info["speed"]) != lab.line_rate_gbps:
@@ -159,37 +177,37 @@ def ports(lab: Lab, client: Client) -> dict:
     except Refused as error:
         raise InputError(f"{lab.where}: its ports cannot be prepared ({error}); see TRex's console there") from None
     drivers = dict.fromkeys(str(info.get("driver", "unknown")) for info in there)
-    return {"driver": ", ".join(drivers), "ports": [box.red.mac for box in lab.boxes]}
+    return {"driver": ", ".join(drivers), "ports": [end.mac for end in lab.ends]}
 
 
-def next_hop(lab: Lab, client: Client, red: RedPort) -> str:
-    """The MAC of the box's red port, as the lab file has it or as ARP says."""
-    if red.next_hop:
-        return red.next_hop
+def next_hop(lab: Lab, client: Client, end: TesterPort) -> str:
+    """The MAC of the box's port, as the lab file has it or as ARP says."""
+    if end.next_hop:
+        return end.next_hop
     try:
-        client.call("set_service_mode", ports=[red.port], enabled=True)
+        client.call("set_service_mode", ports=[end.port], enabled=True)
         try:
-            if red.vlan:
-                client.call("set_vlan", ports=[red.port], vlan=red.vlan)
-            if not red.address:
-                return _neighbour(client, red)
-            client.call("set_l3_mode", port=red.port, src_ipv4=red.address, dst_ipv4=red.gateway)
-            return str(client.call("get_port_attr", port=red.port)["arp"])
+            if end.vlan:
+                client.call("set_vlan", ports=[end.port], vlan=end.vlan)
+            if not end.address:
+                return _neighbour(client, end)
+            client.call("set_l3_mode", port=end.port, src_ipv4=end.address, dst_ipv4=end.gateway)
+            return str(client.call("get_port_attr", port=end.port)["arp"])
         finally:
-            client.call("set_service_mode", ports=[red.port], enabled=False)
+            client.call("set_service_mode", ports=[end.port], enabled=False)
     except Refused as error:
-        asked = "ARP" if red.address else "neighbour discovery"
+        asked = "ARP" if end.address else "neighbour discovery"
         raise InputError(
-            f"{lab.where}, port {red.port}: no host answers {asked} for {red.gateway} ({error}); see the box's red address, "
+            f"{lab.where}, port {end.port}: no host answers {asked} for {end.gateway} ({error}); see the box's address, "
             f"or write its MAC as next_hop in {lab.file}"
         ) from None
 
 
-def _neighbour(client: Client, red: RedPort) -> str:
+def _neighbour(client: Client, end: TesterPort) -> str:
     """The MAC of the IPv6 node on a port that has the gateway's link-local address."""
-    client.call("conf_ipv6", port=red.port, enabled=True, src_ipv6="")
-    found = client.call("scan6", ports=[red.port])
-    for node in found.get(str(red.port), []):
-        if IPv6Address(node["ipv6"]) == IPv6Address(red.gateway):
+    client.call("conf_ipv6", port=end.port, enabled=True, src_ipv6="")
+    found = client.call("scan6", ports=[end.port])
+    for node in found.get(str(end.port), []):
+        if IPv6Address(node["ipv6"]) == IPv6Address(end.gateway):
             return str(node["mac"]).lower()
     raise Refused("no node on the link has it")

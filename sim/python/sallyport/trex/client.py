@@ -22,7 +22,9 @@ NAMES = re.compile(r"STL\w+|[a-z]\w*")  # nothing that begins with an underscore
 
 
 def plain(value):
-    """What JSON has no word for."""
+    """What JSON has no word for; bytes are base64."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     return sorted(value) if isinstance(value, (set, frozenset)) else str(value)
 
 

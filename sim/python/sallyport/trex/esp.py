@@ -31,7 +31,7 @@ class Rejected(Exception):
 
 
 class _Transform(Protocol):
-    """`seal` gives ciphertext and ICV, `open` the text or [Rejected]. `header` is SPI and number."""
+    """`seal` gives ciphertext and ICV, `open` the text or [Rejected]. `header`: SPI and number."""
 
     def seal(self, header: bytes, iv: bytes, text: bytes) -> bytes: ...
 

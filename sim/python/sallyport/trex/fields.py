@@ -115,6 +115,12 @@ class Section:
             raise self._error(name, f"{value!r} is not the MAC address of a port; write it as 02:00:00:00:00:01")
         return value
 
+    def folder(self, name: str) -> Path:
+        value = Path(self.text(name))
+        if not value.is_absolute() or not value.is_dir():
+            raise self._error(name, f"'{value}' is no folder here; name one by its whole path, such as /tmp")
+        return value
+
     def host(self, name: str) -> str:
         value = self.text(name)
         try:
@@ -146,10 +152,10 @@ class Section:
             self._file, ".".join(part for part in (self._where, name) if part), self._take(name, _REQUIRED), self._like
         )
 
-    def sections(self, name: str, count: int) -> list[Section]:
+    def sections(self, name: str, counts: tuple[int, ...]) -> list[Section]:
         value = self._take(name, _REQUIRED)
-        if not isinstance(value, list) or len(value) != count:
-            raise self._error(name, f"must be a list of {count}; see {self._like}")
+        if not isinstance(value, list) or len(value) not in counts:
+            raise self._error(name, f"must be a list of {' or '.join(map(str, counts))}; see {self._like}")
         return [Section(self._file, f"{name}[{number}]", node, self._like) for number, node in enumerate(value)]
 
     def refuse(self, name: str, problem: str) -> InputError:

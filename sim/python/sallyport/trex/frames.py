@@ -49,22 +49,41 @@ def frame(
     """A frame of flow `number`, of `size` bytes with the FCS that the port adds; `final`: TRex
     changes nothing that UDP protects."""
     check(size, ip, vlan)
-    packet = size - FCS - packet_at(vlan)
-    datagram = packet - limits.IP_BYTES[ip]
+    data = packet(way, number, ip, size - FCS - packet_at(vlan), final)
+    return ethernet(src_mac, dst_mac, ip, vlan) + data
+
+
+def packet(way: int, number: int, ip: int, length: int, final: bool = False) -> bytes:
+    """The IP packet of `length` bytes in such a frame."""
+    datagram = length - limits.IP_BYTES[ip]
     src, dst = addresses(way, number, ip)
-    if ip == 4:
-        header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, packet, 0, 0, TTL, 17, 0, src, dst)
-        header = header[:10] + struct.pack(">H", _checksum(header)) + header[12:]
-    else:
-        header = struct.pack(">IHBB16s16s", 6 << 28, datagram, 17, TTL, src, dst)
+    payload = bytes(datagram - UDP)
+    header = udp(src, dst, tunnels.UDP_PORTS, payload, checked=final and ip == 6)
+    return ip_header(ip, src, dst, datagram, 17) + header + payload
+
+
+def ethernet(src_mac: str, dst_mac: str, ip: int, vlan: int | None) -> bytes:
+    """The header of a frame, with its tag if there is one."""
     tag = struct.pack(">HH", 0x8100, vlan) if vlan else b""
-    ethernet = _mac(dst_mac) + _mac(src_mac) + tag + struct.pack(">H", 0x0800 if ip == 4 else 0x86DD)
+    return _mac(dst_mac) + _mac(src_mac) + tag + struct.pack(">H", 0x0800 if ip == 4 else 0x86DD)
+
+
+def ip_header(ip: int, src: bytes, dst: bytes, length: int, protocol: int) -> bytes:
+    """The header in front of `length` bytes."""
+    if ip == 6:
+        return struct.pack(">IHBB16s16s", 6 << 28, length, protocol, TTL, src, dst)
+    header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, limits.IP_BYTES[4] + length, 0, 0, TTL, protocol, 0, src, dst)
+    return header[:10] + struct.pack(">H", _checksum(header)) + header[12:]
+
+
+def udp(src: bytes, dst: bytes, ports: tuple[int, int], payload: bytes, checked: bool) -> bytes:
+    """The header in front of a payload."""
+    length = UDP + len(payload)
     checksum = 0
-    if final and ip == 6:
-        pseudo = src + dst + struct.pack(">IIHHHH", datagram, 17, *tunnels.UDP_PORTS, datagram, 0)
-        checksum = _checksum(pseudo) or 0xFFFF
-    udp = struct.pack(">HHHH", *tunnels.UDP_PORTS, datagram, checksum)
-    return ethernet + header + udp + bytes(datagram - UDP)
+    if checked:
+        pseudo = src + dst + struct.pack(">IIHHHH", length, 17, *ports, length, 0)
+        checksum = _checksum(pseudo + payload + bytes(length % 2)) or 0xFFFF
+    return struct.pack(">HHHH", *ports, length, checksum)
 
 
 def _mac(text: str) -> bytes:

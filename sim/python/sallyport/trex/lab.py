@@ -29,17 +29,20 @@ class Tester:
     client: Path | None  # folder that holds the package `trex`; None: TREX_CLIENT says it
     python: str  # the interpreter that runs the client
     force: bool  # take ports from the user that holds them
+    captures: Path | None  # a folder that this machine and the server have under one name
+    capture_mib: int  # the longest file of frames there
 
 
 @dataclass(frozen=True)
-class RedPort:
-    """The TRex port on the red port of a box."""
+class TesterPort:
+    """The TRex port on a port of a box."""
 
+    what: str  # the box's port that it is on: "red of left"
     port: int  # TRex's number
     mac: str
-    next_hop: str | None  # MAC of the box's red port; None: asked for by ARP
+    next_hop: str | None  # MAC of the box's port; None: asked for by ARP
     address: str = ""  # of the TRex port, for ARP
-    gateway: str = ""  # of the box's red port, for ARP, or link-local for IPv6 neighbour discovery
+    gateway: str = ""  # of the box's port, for ARP, or link-local for IPv6 neighbour discovery
     vlan: int | None = None  # of its frames (IEEE 802.1Q)
 
 
@@ -60,7 +63,8 @@ class Box:
 
     name: str
     management: str | None
-    red: RedPort
+    red: TesterPort
+    black: TesterPort | None  # of a box alone
     ssh: Ssh | None
     commands: dict[str, str]  # of this machine, by the kind of reset that they do
 
@@ -71,7 +75,7 @@ class Lab:
 
     file: Path
     tester: Tester
-    boxes: tuple[Box, Box]
+    boxes: tuple[Box, ...]  # two, or one with TRex on its black port too
     line_rate_gbps: int
     mtu: int  # largest IP packet of TRex's ports, which its server does not tell
     promiscuous: bool
@@ -84,9 +88,20 @@ class Lab:
     resets: tuple[str, ...]
 
     @property
+    def ends(self) -> tuple[TesterPort, TesterPort]:
+        """Where frames enter: the red port of box 0, and the red port of box 1 or the black one
+        of a box alone."""
+        return self.boxes[0].red, self.boxes[0].black or self.boxes[1].red
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is of one box, between its red and its black port."""
+        return len(self.boxes) == 1
+
+    @property
     def ports(self) -> list[int]:
-        """TRex's numbers of the ports in use, box 0's first."""
-        return [box.red.port for box in self.boxes]
+        """TRex's numbers of the ports in use, in the order of `ends`."""
+        return [end.port for end in self.ends]
 
     @property
     def all_resets(self) -> tuple[str, ...]:
@@ -103,11 +118,11 @@ def load(file: Path) -> Lab:
     is wrong."""
     root = fields.read(file, EXAMPLE)
     tester = _tester(root.section("trex"))
-    boxes = [_box(section, file) for section in root.sections("boxes", 2)]
+    boxes = _boxes(root.sections("boxes", (1, 2)), file)
     lab = Lab(
         file=file,
         tester=tester,
-        boxes=(boxes[0], boxes[1]),
+        boxes=boxes,
         line_rate_gbps=root.integer("line_rate_gbps", 1, 400, 100),
         mtu=root.integer("mtu", 68, 9216, 9198),
         promiscuous=root.flag("promiscuous", True),
@@ -120,10 +135,12 @@ def load(file: Path) -> Lab:
         resets=root.choices("resets", RESETS),
     )
     root.finish()
-    for what in ("name", "port", "mac"):
-        first, second = (getattr(box if what == "name" else box.red, what) for box in boxes)
+    if len(boxes) == 2 and boxes[0].name == boxes[1].name:
+        raise InputError(f"{file}: boxes: both have name {boxes[0].name!r}; give each box its own")
+    for what in ("port", "mac"):
+        first, second = (getattr(end, what) for end in lab.ends)
         if first == second:
-            raise InputError(f"{file}: boxes: both have {what} {first!r}; give each box its own")
+            raise InputError(f"{file}: boxes: both have {what} {first!r}; give each port of TRex its own")
     return lab
 
 
@@ -137,6 +154,8 @@ def _tester(section: fields.Section) -> Tester:
         client=Path(client).expanduser() if client else None,
         python=section.text("python", sys.executable),
         force=section.flag("force", False),
+        captures=section.folder("captures") if section.has("captures") else None,
+        capture_mib=section.integer("capture_mib", 1, 1_000_000, 4096),
     )
     section.finish()
     if not re.fullmatch(r"v3(\.\d+)?", tester.version):
@@ -144,11 +163,21 @@ def _tester(section: fields.Section) -> Tester:
     return tester
 
 
-def _box(section: fields.Section, file: Path) -> Box:
+def _boxes(sections: list[fields.Section], file: Path) -> tuple[Box, ...]:
+    alone = len(sections) == 1
+    boxes = tuple(_box(section, file, alone) for section in sections)
+    if alone and not boxes[0].ssh:
+        raise sections[0].refuse("ssh", "is missing; one box alone gets the tester's keys over ssh, or list two boxes")
+    return boxes
+
+
+def _box(section: fields.Section, file: Path, alone: bool) -> Box:
+    name = section.text("name")
     box = Box(
-        name=section.text("name"),
+        name=name,
         management=section.host("management") if section.has("management") else None,
-        red=_red_port(section.section("red")),
+        red=_tester_port(section.section("red"), f"red of {name}"),
+        black=_tester_port(section.section("black"), f"black of {name}") if alone else None,
         ssh=_ssh(section.section("ssh"), file) if section.has("ssh") else None,
         commands=_commands(section.section("commands")) if section.has("commands") else {},
     )
@@ -184,23 +213,23 @@ def _commands(section: fields.Section) -> dict[str, str]:
     return found
 
 
-def _red_port(section: fields.Section) -> RedPort:
+def _tester_port(section: fields.Section, what: str) -> TesterPort:
     port, mac = section.integer("port", 0, 63), section.mac("mac")
     vlan = section.integer("vlan", 1, 4094, None)
     if [section.has(name) for name in ("next_hop", "arp", "neighbour")].count(True) != 1:
         raise section.refuse(
             "next_hop",
-            "give either the MAC of the box's red port here, or arp: {address, gateway}, or neighbour: {gateway}",
+            "give either the MAC of the box's port here, or arp: {address, gateway}, or neighbour: {gateway}",
         )
-    if section.has("next_hop"):
-        red = RedPort(port, mac, section.mac("next_hop"), vlan=vlan)
-    elif section.has("arp"):
+    next_hop = section.mac("next_hop") if section.has("next_hop") else None
+    address = gateway = ""
+    if section.has("arp"):
         arp = section.section("arp")
-        red = RedPort(port, mac, None, arp.ipv4("address"), arp.ipv4("gateway"), vlan)
+        address, gateway = arp.ipv4("address"), arp.ipv4("gateway")
         arp.finish()
-    else:
+    elif not next_hop:
         neighbour = section.section("neighbour")
-        red = RedPort(port, mac, None, "", neighbour.link_local("gateway"), vlan)
+        gateway = neighbour.link_local("gateway")
         neighbour.finish()
     section.finish()
-    return red
+    return TesterPort(what, port, mac, next_hop, address, gateway, vlan)

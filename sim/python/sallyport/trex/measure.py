@@ -48,19 +48,32 @@ def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) 
         rows = (stats.get("latency", {}).get(str(group), {}).get("err_cntrs", {}) for group in each)
         return sum(int(number(row.get("dropped"))) for row in rows)
 
+    def at_port(port: int, field: str) -> int:
+        return int(number(stats.get(str(port), {}).get(field)))
+
+    def sent(way: Way, each: list[int]) -> int:
+        if way.pushed:  # TRex's own ARP is not counted: it comes beside them
+            return min(at_port(way.tx_port, "opackets") // way.parts, way.pushed)
+        return count([BULK[way.number], *each], "tx_pkts", way.tx_port)
+
+    def arrived(way: Way, each: list[int]) -> int:
+        if way.by_port:
+            return at_port(way.rx_port, "ipackets")
+        return count([BULK[way.number], *each], "rx_pkts", way.rx_port)
+
     pairs = list(zip(ways, groups, strict=True))
     return Sample(
         at_ns,
-        tuple(count([BULK[way.number], *latency], "tx_pkts", way.tx_port) for way, latency in pairs),
-        tuple(count([BULK[way.number], *latency], "rx_pkts", way.rx_port) for way, latency in pairs),
+        tuple(sent(way, latency) for way, latency in pairs),
+        tuple(arrived(way, latency) for way, latency in pairs),
         tuple(count(latency, "tx_pkts", way.tx_port) for way, latency in pairs),
         tuple(count(latency, "rx_pkts", way.rx_port) + missing(latency) for way, latency in pairs),
         tuple(missing(latency) for _, latency in pairs),
     )
 
 
-def lost(stats: dict, ways: list[Way], groups: list[list[int]]) -> list[int]:
-    """Frames lost in each direction, summed over groups.
+def lost(stats: dict, ways: list[Way], groups: list[list[int]], last: Sample) -> list[int]:
+    """Frames lost in each direction, summed over groups; `last` has those that ports alone count.
 
     A group's loss is the larger of two figures: frames that were sent and did not arrive, and
     frames that TRex missed in the group's order. In the first figure a frame that arrives twice
@@ -77,7 +90,10 @@ def lost(stats: dict, ways: list[Way], groups: list[list[int]]) -> list[int]:
         dropped = int(number(latency.get(str(group), {}).get("err_cntrs", {}).get("dropped")))
         return max(0, sent - arrived, dropped)
 
-    return [sum(of(group, way) for group in (BULK[way.number], *mine)) for way, mine in zip(ways, groups, strict=True)]
+    return [
+        max(0, last.tx[at] - last.rx[at]) if way.by_port else sum(of(group, way) for group in (BULK[way.number], *mine))
+        for at, (way, mine) in enumerate(zip(ways, groups, strict=True))
+    ]
 
 
 def sent_within(samples: list[Sample], asked: float) -> float:

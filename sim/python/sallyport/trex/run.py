@@ -62,10 +62,10 @@ class Run:
         self._client.call("wait_on_traffic", ports=ports, rx_delay_ms=0)
 
     def burst(self, loads: list[Load], seconds: float) -> None:
-        """Streams that end by themselves, after about `seconds`."""
+        """Streams and files that end by themselves, after about `seconds`."""
         self._load(loads)
-        self._client.call("start", ports=self._tx_ports, mult="1")
-        self._watch(seconds, look=min(LOOK_SECONDS, max(seconds / BURST_LOOKS, LATE_LOOK_SECONDS / 10)))
+        began = send(self._client, self._ways, loads, self._start_s)
+        self._watch(began, seconds, look=min(LOOK_SECONDS, max(seconds / BURST_LOOKS, LATE_LOOK_SECONDS / 10)))
 
     def measured(
         self, loads: list[Load], seconds: float, multipliers: list[str], then: Callable[[], None] | None
@@ -77,7 +77,7 @@ class Run:
         self._client.call("start", ports=self._tx_ports, mult="1", duration=duration + self._start_s)
         if then:
             then()
-        self._watch(duration, seconds if multipliers else None, multipliers)
+        self._watch(time.monotonic() + self._start_s, duration, seconds if multipliers else None, multipliers)
 
     def stop(self) -> None:
         """End traffic at once and leave no stream."""
@@ -95,18 +95,19 @@ class Run:
         time.sleep(self._lab.settle_ms / 1000)  # RFC 2544 23: the box comes to rest
         self._client.call("remove_all_streams", ports=self._lab.ports)
         for way, load in zip(self._ways, loads, strict=True):
-            self._client.call("add_streams", streams=load.streams, ports=[way.tx_port])
+            if load.streams:
+                self._client.call("add_streams", streams=load.streams, ports=[way.tx_port])
         self._client.call("clear_stats", ports=self._lab.ports)
         self._groups = [load.latency_groups for load in loads]
 
     def _watch(
         self,
+        began: float,  # when the first frame leaves
         seconds: float,
         change_at: float | None = None,
         multipliers: list[str] | None = None,
         look: float = LOOK_SECONDS,
     ) -> None:
-        began = time.monotonic() + self._start_s
         while True:
             now = time.monotonic() - began
             if change_at is not None and now >= change_at:
@@ -160,6 +161,23 @@ class Run:
             if (rx := self._look(began).rx) != arrived:
                 moved, arrived = time.monotonic(), rx
         self._client.call("wait_on_traffic", ports=self._tx_ports, rx_delay_ms=0)
+
+
+def send(client: Client, ways: list[Way], loads: list[Load], start_s: float, force: bool = False) -> float:
+    """Start bursts, and files of frames when those begin; `force` in a service mode. The moment of
+    the first frame."""
+    ports = [way.tx_port for way, load in zip(ways, loads, strict=True) if load.streams]
+    files = [(way.tx_port, load) for way, load in zip(ways, loads, strict=True) if load.file]
+    if ports:
+        client.call("start", ports=ports, mult="1", **({"force": True} if force else {}))
+    began = time.monotonic() + (start_s if ports else 0.0)
+    if ports and files:
+        time.sleep(start_s)
+    for port, load in files:
+        # By force, or TRex would want to know the next hop; the frames have their own addresses.
+        macs = {"src_mac_pcap": True, "dst_mac_pcap": True}
+        client.call("push_remote", pcap_filename=str(load.file), ports=[port], ipg_usec=load.gap_us, force=True, **macs)
+    return began
 
 
 def _pause(left: float, look: float) -> float:

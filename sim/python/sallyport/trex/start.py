@@ -24,9 +24,9 @@ def check(lab: Lab, client: Client, next_hops: list[str], warn: Callable[[str], 
     with a wrong time or none."""
     asked = 1000 * (FRAMES - 1) / FPS
     found = []
-    for number, box in enumerate(lab.boxes):
-        red, far = box.red, lab.boxes[1 - number].red
-        way = streams.Way(number, red.port, far.port, red.mac, next_hops[number], red.vlan)
+    for number, here in enumerate(lab.ends):
+        far = lab.ends[1 - number]
+        way = streams.Way(number, here.port, far.port, here.mac, next_hops[number], here.vlan)
         times = _captured(lab, client, way)
         took = 1000 * (max(times) - min(times)) if len(times) == FRAMES else None
         found.append(took)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 from sallyport.backend import Setup
 from sallyport.trex import frames
@@ -38,16 +39,24 @@ class Way:
     src_mac: str
     dst_mac: str
     vlan: int | None = None
+    # Frames that come out as others, so that TRex's receiving port alone counts them: all that
+    # arrive.
+    by_port: bool = False
+    # Frames of a file: so many, and each `parts`-th that leaves is one of them.
+    pushed: int = 0
+    parts: int = 1
 
 
 @dataclass(frozen=True)
 class Load:
-    """Streams for TRex, and what they add up to."""
+    """Streams for TRex, or a file of frames, and what they add up to."""
 
     streams: list[dict]
     latency_groups: list[int]
     latency_fps: Fraction
     fps: Fraction
+    file: Path | None = None  # which the server sends, a frame each `gap_us`
+    gap_us: float = 0.0
 
     def multiplier(self, then_fps: Fraction) -> str:
         """What TRex is to multiply these streams' rates by for `then_fps`; it leaves latency

@@ -17,7 +17,7 @@ import click
 from sallyport import suites
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import CheckFailed, InputError
-from sallyport.trex import blame, boxes, calibration, checks, measure, start, streams
+from sallyport.trex import alone, boxes, calibration, checks, outcome, samples, start, streams
 from sallyport.trex import lab as lab_file
 from sallyport.trex.process import Client, Lost, Refused, lost
 from sallyport.trex.run import Run
@@ -26,12 +26,7 @@ WAYS = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}
 # Of a trial, unless the command line says otherwise (RFC 2544 24 and 26.2).
 FIRST_NS = 1_000_000_000
 WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_000
-# Part of the intended load. If the tester offers less, the tester and not the box was the limit.
-OFFERED_ENOUGH = Fraction(999, 1000)
 LEARNING_FPS = Fraction(1000)
-# When traffic began, a load changed or a burst ended is known to so much; TRex ends other trials
-# itself, exactly.
-CHANGE_SECONDS = Fraction(1, 10)
 
 
 def _warn(sentence: str) -> None:
@@ -62,6 +57,8 @@ class TrexBackend:
         self.lab = lab_file.load(lab)
         self._on_progress, self._warn, self._ask, self._interactive = on_progress, warn, ask, interactive
         self._cable = cable
+        self._alone = alone.Alone(self.lab) if self.lab.alone and not cable else None
+        self._sampled: set[str] = set()  # setups that a box alone showed to do rightly
         self._configured = False
         self._about: dict = {}
         self._calibration: dict[str, dict] = {}  # see [calibration.load]
@@ -81,25 +78,28 @@ class TrexBackend:
         client, self._client = self._client, None
         if client:
             client.close()
+        if self._alone:
+            self._alone.close()
 
     def capabilities(self) -> Capabilities:
         return Capabilities(
             name="trex",
             simulated=False,
             suites=tuple(suites.SUITES),
-            boxes=(2,),
-            resets=self.lab.all_resets,
-            attacks=(),
+            boxes=(len(self.lab.boxes),),
+            resets=() if self.lab.alone else self.lab.all_resets,
+            attacks=alone.attacks(self.lab),
             warmup_ns=WARMUP_NS,
             measure_ns=MEASURE_NS,
             latency_measure_ns=LATENCY_NS,
             repeatable=False,
             line_gbps=self.lab.line_rate_gbps,
             first_trial_ns=FIRST_NS,
+            without=alone.WITHOUT if self.lab.alone else (),
         )
 
     def check(self, setup: Setup, tests: Collection[str] = ()) -> None:
-        checks.setup(self.lab, setup)
+        self._check(setup)
         if "reset" in tests:
             for kind in self.lab.all_resets:
                 checks.reset(self.lab, kind, self._interactive)
@@ -113,6 +113,28 @@ class TrexBackend:
             except (Lost, Refused) as error:
                 self.close()
                 raise InputError(f"{self.lab.where} does not start traffic ({error}); see its console") from None
+        if self._alone:
+            self._sample(self._alone, setup, client)
+
+    def _check(self, setup: Setup) -> None:
+        checks.setup(self.lab, setup)
+        if not self._cable:
+            checks.boxes(self.lab, setup)
+
+    def _sample(self, box: alone.Alone, setup: Setup, client: Client) -> None:
+        """See that a box alone encrypts and decrypts frames of a setup rightly, once."""
+        if repr(setup) in self._sampled:
+            return
+        try:
+            box.prepare(setup, samples.FRAMES)
+            for way in [self._way(setup, number) for number in WAYS[setup.direction]]:
+                samples.check(self.lab, client, box, setup, way)
+        except boxes.Unanswered as error:
+            raise InputError(f"{self.lab.file}: {error}; see boxes[0].ssh there") from None
+        except (Lost, Refused) as error:
+            self.close()
+            raise InputError(f"{self.lab.where} does not go on ({error}); see its console") from None
+        self._sampled.add(repr(setup))
 
     def _connected(self) -> Client:
         """The client with the ports taken and the boxes' addresses known."""
@@ -123,10 +145,8 @@ class TrexBackend:
             version = checks.connect(self.lab, client)
             self._about = {"server": f"{self.lab.tester.host}:{self.lab.tester.sync_port}", "version": version}
             self._about |= checks.ports(self.lab, client)
-            macs = [box.red.mac for box in self.lab.boxes[::-1]]
-            self._next_hops = (
-                macs if self._cable else [checks.next_hop(self.lab, client, box.red) for box in self.lab.boxes]
-            )
+            macs = [end.mac for end in self.lab.ends[::-1]]
+            self._next_hops = macs if self._cable else [checks.next_hop(self.lab, client, end) for end in self.lab.ends]
             self._calibration = {} if self._cable else calibration.load(self.lab, self._about)
         except (Lost, Refused) as error:
             client.close()
@@ -148,16 +168,21 @@ class TrexBackend:
     def run_trial(self, trial: Trial) -> TrialResult:
         """Raises [CheckFailed] if TRex is lost on the way or refuses; what came before
         stays good."""
-        checks.setup(self.lab, trial.setup)
+        self._check(trial.setup)
         client = self._connected()
         checks.trial(self.lab, trial, self._interactive)
+        sent = alone.counted(trial) if self._alone else trial
         ways = [self._way(trial.setup, way) for way in WAYS[trial.setup.direction]]
+        if self._alone:
+            ways = [self._alone.way(way, sent) for way in ways]
         run = Run(self.lab, client, ways, self._on_progress)
         try:
             self._learnt(trial.setup, run)
+            if self._alone:
+                self._alone.prepare(trial.setup, sent.burst or 0)
             before = {} if self._cable else boxes.counters(self.lab)
-            result = self._trial(trial, ways, run)
-            return result if self._cable else self._with_counters(result, before)
+            result = self._trial(trial, sent, ways, run)
+            return result if self._cable else self._with_counters(result, before, bool(trial.attack))
         except boxes.Unanswered as error:
             raise CheckFailed(f"{error}; see whether it still runs, and go on with --resume") from None
         except Lost as error:
@@ -170,20 +195,22 @@ class TrexBackend:
             self._stop(run)
             raise
 
-    def _with_counters(self, result: TrialResult, before: boxes.Counters) -> TrialResult:
+    def _with_counters(self, result: TrialResult, before: boxes.Counters, attacked: bool) -> TrialResult:
         """The result with the boxes' drops since `before`, or with the reason why these
         are unknown."""
         try:
-            return replace(result, dropped=boxes.risen(before, boxes.counters(self.lab)))
+            dropped = boxes.risen(before, boxes.counters(self.lab))
         except boxes.Unanswered as error:
             return replace(result, checks=[*result.checks, f"{error}, so its counters are not known"])
+        hidden = [] if attacked or not self._alone else alone.hidden(self.lab, result.lost, dropped)
+        return replace(result, dropped=dropped, checks=[*result.checks, *hidden])
 
     def _stop(self, run: Run) -> None:
         with contextlib.suppress(Lost, Refused):
             run.stop()
 
     def _way(self, setup: Setup, way: int) -> streams.Way:
-        here, there = self.lab.boxes[way].red, self.lab.boxes[1 - way].red
+        here, there = self.lab.ends[way], self.lab.ends[1 - way]
         # Of boxes that are a bump in the wire the next hop is the far host, which is TRex's
         # other port.
         dst = there.mac if setup.mode == "transport" else self._next_hops[way]
@@ -197,11 +224,15 @@ class TrexBackend:
         size = replace(setup, mix={max(setup.mix, key=lambda each: setup.mix[each]): 1})
         run.learn(ways, [streams.burst(self.lab, size, way, self.lab.learning_frames, LEARNING_FPS) for way in ways])
 
-    def _trial(self, trial: Trial, ways: list[streams.Way], run: Run) -> TrialResult:
+    def _trial(self, asked: Trial, trial: Trial, ways: list[streams.Way], run: Run) -> TrialResult:
+        """One trial; `asked` is what it stands for."""
         setup, lab = trial.setup, self.lab
         failed = None
         if trial.burst is not None:
-            loads = [streams.burst(lab, setup, way, trial.burst, trial.fps) for way in ways]
+            if self._alone:
+                loads = [self._alone.load(way, trial) for way in ways]
+            else:
+                loads = [streams.burst(lab, setup, way, trial.burst, trial.fps) for way in ways]
             seconds = trial.burst / trial.fps
             run.burst(loads, float(seconds))
         else:
@@ -216,97 +247,11 @@ class TrexBackend:
                 self._ask(f"Be ready for a {trial.reset} reset of {name}; press Enter, and reset it as soon as told.")
             multipliers = [load.multiplier(trial.then_fps) for load in loads] if trial.then_fps else []
             told = f"Now: {trial.reset} reset of {lab.boxes[0].name}." if trial.reset else ""
-            asked = (lambda: click.echo(told, err=True)) if told else None
-            run.measured(loads, float(seconds), multipliers, command.begin if command else asked)
+            tell = (lambda: click.echo(told, err=True)) if told else None
+            run.measured(loads, float(seconds), multipliers, command.begin if command else tell)
             failed = command.failure() if command else None
-        result = self._result(trial, ways, loads, run, seconds)
-        return replace(result, checks=[*result.checks, failed]) if failed else result
-
-    def _result(
-        self, trial: Trial, ways: list[streams.Way], loads: list[streams.Load], run: Run, seconds: Fraction
-    ) -> TrialResult:
-        last = run.samples[-1]
-        latency = [load.latency_groups for load in loads]
-        groups = [group for mine in latency for group in mine]
-        delays = measure.delays(run.stats, groups, run.highest_us, run.averages_us)
-        missing = measure.lost(run.stats, ways, latency)
-        change = run.at_change
-        if change:
-            sent, counted = change.tx, Fraction(round(change.at_ns), 10**9)
-        elif trial.burst is not None:
-            sent, counted = last.tx, Fraction(measure.sent_within(run.samples, float(seconds)))
-        else:
-            sent, counted = last.tx, seconds
-        each = Fraction(sum(sent), len(ways))
-        offered = each / counted
-        # What it offered at most, where the time is known to some part of a second alone.
-        surely = offered
-        if change or trial.burst is not None:
-            surely = each / max(counted - CHANGE_SECONDS, counted / 2 if change else seconds)
-        result_checks = [
-            f"{self.lab.where}, port {way.rx_port}, received {rx - tx} frames more than port {way.tx_port} sent: "
-            "somebody else sends, or frames were doubled"
-            for way, tx, rx in zip(ways, last.tx, last.rx, strict=True)
-            if rx - tx > delays.duplicated
-        ]
-        if delays.duplicated:
-            result_checks.append(
-                f"{delays.duplicated} latency frames came twice: others, which have no numbers, may hide lost ones"
-            )
-        if surely < OFFERED_ENOUGH * trial.fps:
-            result_checks.append(
-                f"{self.lab.where} sent {float(100 * offered / trial.fps):.2f} % of the intended load: give it more cores (-c), "
-                "or choose a lower --load"
-            )
-        if trial.burst is not None and any(tx != trial.burst for tx in last.tx):
-            result_checks.append(
-                f"{self.lab.where} sent {' and '.join(map(str, last.tx))} frames of a burst of {trial.burst}"
-            )
-        if groups and delays.latency is None and not trial.reset:
-            result_checks.append(f"{self.lab.where} received none of its latency frames")
-        result_checks += [
-            f"{self.lab.where}, port {way.rx_port}, counted {errors} receive errors of its own"
-            for way in ways
-            if (errors := int(measure.number(run.stats.get(str(way.rx_port), {}).get("ierrors"))))
-        ]
-        result_checks += blame.tester(self.lab, trial, sum(missing), run, ways, self._cable_of(trial.setup))
-        outage = None
-        if trial.reset:
-            # RFC 6201 4's loss method: counters are read too seldom to tell when the first packet
-            # after the reset came.
-            outage = max(missing) / float(trial.fps) * 1e9
-            if run.silent():
-                result_checks.append(
-                    f"{self.lab.boxes[0].name} forwarded nothing at the end of the trial; choose a longer one"
-                )
-        return TrialResult(
-            intended_fps=trial.fps,
-            offered_fps=offered,
-            tx_frames=sum(last.tx),
-            rx_frames=sum(last.rx),
-            lost=sum(missing),
-            reordered=delays.reordered,
-            duplicated=delays.duplicated,
-            corrupted=int(measure.number(run.stats.get("latency", {}).get("global", {}).get("bad_hdr"))),
-            queue_grew=False,  # not to be seen from outside a box
-            lifo_ns=None,
-            fifo_ns=delays.latency,
-            jitter_ns=delays.jitter_ns,
-            histogram=delays.histogram,
-            last_loss_ns=measure.last_loss_ns(run.samples),
-            outage_ns=outage,
-            checks=result_checks,
-            tester=self._tester(trial, run),
-        )
-
-    def _cable_of(self, setup: Setup) -> dict | None:
-        """What the cable carried of such frames."""
-        return self._calibration.get(calibration.name(setup.mix))
-
-    def _tester(self, trial: Trial, run: Run) -> dict:
-        """What rows say of who measured them."""
-        busy = {f"{name}_pct": round(run.busiest.get(f"{name}_util", 0.0), 1) for name in ("cpu", "rx_cpu")}
-        full = int(measure.number(run.stats.get("global", {}).get("queue_full")))
         about = {name: value for name, value in self._about.items() if name != "ports"}
-        more = {"lab": str(self.lab.file), "start_ms": self._start_ms, "cable": self._cable_of(trial.setup)}
-        return {"name": "TRex", **about, **more, **busy, "queue_full": full}
+        cable = self._calibration.get(calibration.name(setup.mix))  # what it carried of such frames
+        tester = outcome.tester(about | {"lab": str(lab.file), "start_ms": self._start_ms, "cable": cable}, run)
+        result = outcome.of(lab, asked, trial, ways, loads, run, seconds, tester)
+        return replace(result, checks=[*result.checks, failed]) if failed else result

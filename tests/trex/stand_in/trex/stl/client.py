@@ -156,7 +156,7 @@ class STLClient:
         if filtered and not self._world.software:
             raise STLError("TRex must be at --software mode for filtered service!")
         for port in ports:
-            if not (enabled or filtered) and any(each and port in each[0] for each in self._captures):
+            if not (enabled or filtered) and any(each and port in (*each[0], *each[3]) for each in self._captures):
                 raise STLError(f"unable to disable service mode - an active capture on port {port} exists")
         self._service = self._service | ports if enabled else self._service - ports
         self._filtered = self._filtered | ports if filtered else self._filtered - ports
@@ -247,6 +247,30 @@ class STLClient:
             seen = port in self._service | self._filtered
             self._traffic[port] = worlds.Traffic(self._world, self._streams[port], duration, seen)
 
+    def push_remote(
+        self, pcap_filename, ports=None, ipg_usec=None, speedup=1.0, count=1, duration=-1, is_dual=False,
+        min_ipg_usec=None, force=False, src_mac_pcap=False, dst_mac_pcap=False,
+    ):  # fmt: skip
+        self._call("push_remote", pcap_filename=pcap_filename, ports=ports, ipg_usec=ipg_usec, force=force)
+        self._ports(ports, acquired=True, idle=not force, up=not force)
+        validate("pcap_filename", pcap_filename, str)
+        validate("ipg_usec", ipg_usec, (float, int, type(None)))
+        validate("count", count, int)
+        if (speedup, count, duration, is_dual, min_ipg_usec) != (1.0, 1, -1, False, None) or not ipg_usec:
+            raise STLError("the stand-in sends a file once, at a steady rate")
+        for port in ports:
+            if port in self._service and not force:
+                raise STLError(
+                    f"port(s) [{port}]: are under service mode - please disable service mode or specify 'force'"
+                )
+            if port not in self._l3 and not force:
+                raise STLError(f"port(s) [{port}]: are unresolved - please resolve them or specify 'force'")
+            if self._active(port):
+                self._traffic[port].stop()
+            # A file that is not there is nothing to send: its server says no word.
+            file = Path(pcap_filename)
+            self._traffic[port] = worlds.Pushed(self._world, file, ipg_usec / 1e6, src_mac_pcap and dst_mac_pcap)
+
     def _fits(self, port, factor, force):
         speed, bits = self._world.ports[port].speed, 0.0
         for each in self._streams[port]:
@@ -297,21 +321,34 @@ class STLClient:
         validate("limit", limit, int)
         if bpf_filter not in ("", "udp", "vlan and udp"):
             raise STLError(f"BPF filter: '{bpf_filter}' is not a valid pattern")
-        self._captures.append((list(tx_ports or []), limit, bpf_filter))
+        # no other port sees all frames
+        received = [port for port in rx_ports or [] if port in self._service]
+        self._captures.append((list(tx_ports or []), limit, bpf_filter, received))
         return {"id": len(self._captures), "ts": worlds.clock(self._world)}
 
     def fetch_capture_packets(self, capture_id, output, pkt_count=1000):
         self._call("fetch_capture_packets", capture_id=capture_id)
         if not 0 < capture_id <= len(self._captures) or self._captures[capture_id - 1] is None:
             raise STLError(f"capture ID {capture_id} does not exist")
-        ports, limit, bpf_filter = self._captures[capture_id - 1]
+        ports, limit, bpf_filter, received = self._captures[capture_id - 1]
         times = [
             (at, port)
             for port in ports
             if port in self._traffic
             for at in self._traffic[port].captured(bpf_filter, port in self._l3)
         ]
-        output[:] = [{"port": port, "origin": "TX", "ts": at} for at, port in sorted(times)[: min(limit, pkt_count)]]
+        found = [{"port": port, "origin": "TX", "ts": at} for at, port in sorted(times)]
+        found += [{"port": port, "origin": "RX", "binary": data} for port in received for data in self._arrived(port)]
+        output[:] = found[: min(limit, pkt_count)]
+
+    def _arrived(self, port):
+        """Frames that a box alone sends to a port; others send ARP there."""
+        yield bytes.fromhex("ffffffffffff0200000009090806") + bytes(46)
+        sending = self._traffic.get(1 - port)
+        if isinstance(sending, worlds.Pushed):
+            yield from sending.arrived()
+        elif sending and self._world.sas:
+            yield from (made for made in map(self._world.gateway.encrypt, sending.frames()) if made)
 
     def stop_capture(self, capture_id, output=None):
         self._call("stop_capture", capture_id=capture_id)

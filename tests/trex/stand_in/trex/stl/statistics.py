@@ -13,6 +13,10 @@ def statistics(world, traffic):
     none = {"opackets": 0, "ipackets": world.strangers, "ierrors": world.ierrors, "oerrors": 0}
     counters = {port: dict(none) for port in rx_of}
     for port, sending in traffic.items():
+        if isinstance(sending, worlds.Pushed):
+            counters[port]["opackets"] += sending.pushed()
+            counters[rx_of[port]]["ipackets"] += max(0, len(sending.arrived()) - world.lose.get("pushed", 0))
+            continue
         waits = sending.waits()
         for stream, sent, arrived, dropped in zip(sending.streams, *sending.counts(), strict=True):
             if stream.stats is None:
@@ -28,7 +32,8 @@ def statistics(world, traffic):
             doubled = world.double.get(str(group), 0) if first_of_group else 0
             unsent, uncounted = (world.unsent, world.uncounted) if group in (1, 2) and first_of_group else (0, 0)
             arrived += doubled - lost - unsent - uncounted
-            for field, at, count in (("tx_pkts", port, sent), ("rx_pkts", rx_of[port], arrived)):
+            known = 0 if world.sas else arrived  # ESP is of no group
+            for field, at, count in (("tx_pkts", port, sent), ("rx_pkts", rx_of[port], known)):
                 row[field][at] = row[field].get(at, 0) + count
                 row[field]["total"] += count
             counters[port]["opackets"] += sent - unsent

@@ -41,6 +41,10 @@ class World:
     arp: dict = field(default_factory=dict)  # address: MAC of who answers
     neighbours: dict = field(default_factory=dict)  # link-local address: MAC
     vlan: int | None = None  # in which ARP is answered
+    # one box between the ports: a file with what its sallyctl was given (gateway.py)
+    sas: str = ""
+    wrong: str = ""  # what it does wrong: "key", "number" or "clear" text
+    shares: bool = True  # the server has the folders that callers name
     bridge: bool = False  # boxes pass frames for the other port, and take none of their own
     # what streams are to send so soon after a start leaves at once, at that time
     catch_up_s: float = 0.02
@@ -80,6 +84,10 @@ class World:
 def load():
     text = json.loads(os.environ.get("TREX_STAND_IN", "{}"))
     world = World(**text)
+    if world.sas:
+        from .gateway import Gateway  # scapy, which takes a second to load
+
+        world.gateway = Gateway(world)
     if "ports" in text:
         plain = World().ports
         world.ports = [Port(**vars(plain[n % 2]) | each) for n, each in enumerate(text["ports"])]
@@ -145,6 +153,19 @@ class Traffic:
             frames += seconds * stream.mode.pps * (1 if fixed(stream) else factor) * self.world.sends
         return min(frames, stream.mode.total_pkts or frames)
 
+    def frames(self):
+        """The frames that were sent so far, field engine and all."""
+        for stream in self.streams:
+            variables = {each.name: each for each in stream.packet.vm if hasattr(each, "low")}
+            for number in range(round(self.sent(stream, self.now()))):
+                frame = bytearray(stream.packet.buffer)
+                for each in stream.packet.vm:
+                    if hasattr(each, "name") and each.name in variables and hasattr(each, "at"):
+                        var = variables[each.name]
+                        value = var.low + number % (var.high - var.low + 1)
+                        frame[each.at : each.at + var.size] = value.to_bytes(var.size, "big")
+                yield bytes(frame)
+
     def captured(self, bpf_filter, asks):
         """When frames of its bursts left, by the clock, if captures see those at all; and its own
         ARP, which it repeats where it asked (`asks`), unless the filter is for UDP."""
@@ -188,6 +209,31 @@ class Traffic:
                 box.take(came, 0.0 if end == self.world.catch_up_s else end - begin)
         box.take([0.0] * len(before), max(0.0, elapsed - until))
         return before, box
+
+
+class Pushed(Traffic):
+    """What one port sends from a file of the server, each frame once, and what a box alone makes
+    of it."""
+
+    def __init__(self, world, file, gap_s, own_macs):
+        super().__init__(world, [], 0.0, False)
+        self._frames = world.gateway.read(file) if world.shares and file.exists() else []
+        if not own_macs:
+            self._frames = [bytes(12) + data[12:] for data in self._frames]
+        self._gap, self.out, self._seen = gap_s / world.sends, [], 0
+        self.duration = len(self._frames) * self._gap
+
+    def pushed(self):
+        """Frames that left, which the box has taken by now."""
+        left = min(len(self._frames), round(self.now() / self._gap))
+        for data in self._frames[self._seen : left]:
+            self.out.append(self.world.gateway.decrypt(data))
+        self._seen = max(self._seen, left)
+        return left
+
+    def arrived(self):
+        self.pushed()
+        return [data for data in self.out if data is not None]
 
 
 class Box:
