@@ -86,7 +86,7 @@ def test_a_box_that_cannot_be_reached_is_one_sentence(managed, lab: Lab, world: 
         ({"boxes__0__ssh": {"user": "-oProxyCommand=x"}}, "boxes[0].ssh.user: '-oProxyCommand=x' is no name of a user"),
         ({"boxes__0__ssh": {"password": "x"}}, "boxes[0].ssh.password: there is no such field"),
         ({"boxes__0__commands": {"software": "a 'b"}}, 'boxes[0].commands.software: "a \'b" is no command'),
-        ({"boxes__0__commands": {"rekey": "x"}}, "boxes[0].commands.rekey: there is no such field"),
+        ({"boxes__0__commands": {"restart": "x"}}, "boxes[0].commands.restart: there is no such field"),
     ],
 )
 def test_fields_are_checked(lab: Lab, changes: dict, sentence: str) -> None:
@@ -116,6 +116,38 @@ def test_a_reset_by_command_needs_nobody(managed, lab: Lab, tmp_path: Path) -> N
     assert result.outage_ns == pytest.approx(4.2e9) and result.checks == []
     failed = backend.run_trial(trial(reset="hardware"))
     assert failed.checks == [f"{lab.file}: boxes[0].commands.hardware ended with status 3: no power"]
+
+
+def test_rekeys_run_under_load_one_at_a_time(managed, lab: Lab, tmp_path: Path) -> None:
+    lab.in_real_time()
+    times = tmp_path / "times"
+    backend = managed(commands={"rekey": f"sh -c 'date +%s.%N >> {times}'"})
+    result = backend.run_trial(trial(1000, of={"measure_ns": 2_000_000_000, "rekeys": 4}))
+    assert (result.rekeys, result.checks) == (4, [])
+    began = [float(line) for line in times.read_text().splitlines()]
+    assert len(began) == 4 and 1.2 <= began[-1] - began[0] <= 1.9  # of 0.25 to 1.75 s
+    assert "rekey" not in backend.capabilities().resets
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("sh -c 'echo no peer >&2; exit 3'", "boxes[0].commands.rekey ended with status 3: no peer; so did 3 more"),
+        ("sleep 1.2", "1 of 4 rekeys ran: each began once the one before had ended; choose fewer --rekeys"),
+        ("/nowhere/rekey", "boxes[0].commands.rekey: /nowhere/rekey cannot be run (No such file or directory)"),
+    ],
+)
+def test_rekeys_that_fail_are_said(managed, lab: Lab, command: str, sentence: str) -> None:
+    lab.in_real_time()
+    backend = managed(commands={"rekey": command})
+    asked = trial(1000, of={"measure_ns": 1_000_000_000, "rekeys": 4})
+    if command.startswith("/"):
+        with pytest.raises(CheckFailed) as failed:
+            backend.run_trial(asked)
+        assert sentence in failed.value.message
+        return
+    (said,) = backend.run_trial(asked).checks
+    assert sentence in said
 
 
 def test_counters_of_a_box_that_was_reset_begin_anew() -> None:

@@ -279,7 +279,7 @@ def test_a_reset_that_needs_a_person_is_known_before_hours_of_tests(lab: Lab) ->
     ("changes", "sentence"),
     [
         ({"boxes": 1}, "lab.yaml lists 2 under boxes; choose --boxes 2, or another lab file"),
-        ({"rekeys": 1}, "--rekeys: a trial does not change the lab's boxes"),
+        ({"rekeys": 1}, "has no command that rekeys the boxes; write boxes[0].commands.rekey there"),
         ({"tables": "full"}, "--tables full: these are tables of simulated chips"),
         ({"sas": 65_537}, "--sas 65537: choose 1 to 65536"),
         ({"sas": 0}, "--sas 0: choose 1"),

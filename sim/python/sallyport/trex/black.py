@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of the black wire of a box alone: those that the tester sends for the far gateway or
-hosts, and what is in those that the box sends."""
+hosts, and the ESP in those that the box sends."""
 
 from __future__ import annotations
 

@@ -82,6 +82,10 @@ class Command:
         except OSError as error:
             raise CheckFailed(f"{self._told}: {self._words[0]} cannot be run ({error.strerror})") from None
 
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process is not None and self._process.poll() is None
+
     def failure(self) -> str | None:
         """Why it failed, once traffic is over; None if it did not."""
         assert self._process

@@ -12,7 +12,7 @@ from sallyport.backend import Setup, Trial
 from sallyport.errors import InputError
 from sallyport.simulator import CORE_MHZ
 from sallyport.trex import frames
-from sallyport.trex.lab import Lab, TesterPort
+from sallyport.trex.lab import REKEY, Lab, TesterPort
 from sallyport.trex.process import Client, Refused, folder
 from sallyport.trex.streams import MOST_LATENCY_STREAMS
 from sallyport.tunnels import MAX_TUNNELS
@@ -24,8 +24,10 @@ SHORTEST_NS = 100_000_000  # of a trial that TRex begins and ends
 def setup(lab: Lab, asked: Setup) -> None:
     """Whether a setup is one that this tester offers at all, and whether its frames fit
     TRex's ports."""
-    if asked.rekeys:
-        raise InputError("--rekeys: a trial does not change the lab's boxes; leave it out, or use --backend sim")
+    if asked.rekeys and REKEY not in lab.boxes[0].commands:
+        raise InputError(
+            f"--rekeys: {lab.file} has no command that rekeys the boxes; write boxes[0].commands.{REKEY} there, or leave it out"
+        )
     if asked.tables != "standard":
         raise InputError(f"--tables {asked.tables}: these are tables of simulated chips; leave it out")
     if asked.chips != "core":

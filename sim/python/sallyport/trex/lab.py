@@ -15,7 +15,8 @@ from sallyport.trex import fields
 
 EXAMPLE = "docs/examples/lab.yaml"
 RESETS = ("power", "hardware")  # those that a person does
-COMMANDS = ("software", "hardware", "power")
+COMMANDS = ("software", "hardware", "power")  # resets that programs do
+REKEY = "rekey"  # another command
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Box:
     red: TesterPort
     black: TesterPort | None  # of a box alone
     ssh: Ssh | None
-    commands: dict[str, str]  # of this machine, by the kind of reset that they do
+    commands: dict[str, str]  # of this machine, by what they do: a kind of reset, or a rekey
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ def _ssh(section: fields.Section, file: Path) -> Ssh:
 
 
 def _commands(section: fields.Section) -> dict[str, str]:
-    found = {kind: section.text(kind) for kind in COMMANDS if section.has(kind)}
+    found = {kind: section.text(kind) for kind in (*COMMANDS, REKEY) if section.has(kind)}
     section.finish()
     for kind, text in found.items():
         try:

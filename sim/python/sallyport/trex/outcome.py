@@ -103,7 +103,7 @@ def _checks(lab: Lab, trial: Trial, ways: list[Way], run: Run, delays: Delays, t
 
 
 def tester(about: dict, run: Run) -> dict:
-    """What rows say of who measured them; `about` is what is the same for all trials."""
+    """What rows say of who measured them; all trials have the same `about`."""
     busy = {f"{name}_pct": round(run.busiest.get(f"{name}_util", 0.0), 1) for name in ("cpu", "rx_cpu")}
     full = int(measure.number(run.stats.get("global", {}).get("queue_full")))
     return {"name": "TRex", **about, **busy, "queue_full": full}

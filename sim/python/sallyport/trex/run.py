@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 
-from sallyport.trex import measure
+from sallyport.backend import Setup
+from sallyport.trex import measure, streams
 from sallyport.trex.lab import Lab
 from sallyport.trex.measure import Sample
 from sallyport.trex.process import Client, Refused
@@ -15,6 +18,7 @@ from sallyport.trex.streams import Load, Way
 
 # TRex forgets the highest latency of each 0.5 s, so it must be read in time.
 LOOK_SECONDS = 0.2
+LEARNING_FPS = Fraction(1000)
 BURST_LOOKS = 20  # of a burst, to tell how long it took
 LONGEST_DRAIN_SECONDS = 60.0
 LATE_SECONDS = 30.0  # that traffic may go on after its end
@@ -43,6 +47,7 @@ class Run:
         self.averages_us: dict[int, list[float]] = {}
         self.busiest: dict[str, float] = {}  # percent of TRex's sending and receiving cores
         self._start_s = lab.start_ms / 1000
+        self._turn: Callable[[float], None] | None = None
 
     def warm_up(self, loads: list[Load], seconds: float) -> None:
         """The same load, without counting."""
@@ -52,9 +57,11 @@ class Run:
         time.sleep(self._lab.drain_ms / 1000)  # no call may take so long
         self._client.call("wait_on_traffic", ports=self._tx_ports, rx_delay_ms=0)
 
-    def learn(self, ways: list[Way], loads: list[Load]) -> None:
-        """Short bursts of every port, without counting."""
-        ports = [way.tx_port for way in ways]
+    def learn(self, setup: Setup, ways: list[Way]) -> None:
+        """Short bursts of every port, of the most frequent size, without counting."""
+        ports, frames = [way.tx_port for way in ways], self._lab.learning_frames
+        size = replace(setup, mix={max(setup.mix, key=lambda each: setup.mix[each]): 1})
+        loads = [streams.burst(self._lab, size, way, frames, LEARNING_FPS) for way in ways]
         self._client.call("remove_all_streams", ports=ports)
         for way, load in zip(ways, loads, strict=True):
             self._client.call("add_streams", streams=load.streams, ports=[way.tx_port])
@@ -68,10 +75,16 @@ class Run:
         self._watch(began, seconds, look=min(LOOK_SECONDS, max(seconds / BURST_LOOKS, LATE_LOOK_SECONDS / 10)))
 
     def measured(
-        self, loads: list[Load], seconds: float, multipliers: list[str], then: Callable[[], None] | None
+        self,
+        loads: list[Load],
+        seconds: float,
+        multipliers: list[str],
+        then: Callable[[], None] | None,
+        turn: Callable[[float], None],
     ) -> None:
         """`seconds` of load, and half as long again with `multipliers` of it if there are any;
-        `then` is called at the beginning."""
+        `then` is called at the beginning, `turn` at each look with the seconds since."""
+        self._turn = turn
         self._load(loads)  # anew, so that no counter or extreme of a warm-up is left
         duration = 1.5 * seconds if multipliers else seconds
         self._client.call("start", ports=self._tx_ports, mult="1", duration=duration + self._start_s)
@@ -118,6 +131,8 @@ class Run:
             if not self._client.call("is_traffic_active", ports=self._tx_ports):
                 break
             self._in_time(now, seconds)
+            if self._turn:
+                self._turn(now)
             self._look(began)
             if self._on_progress:
                 self._on_progress(max(0.0, min(1.0, now / seconds)) if seconds else 1.0, 0.0)

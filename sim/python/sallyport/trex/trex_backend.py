@@ -20,13 +20,13 @@ from sallyport.errors import CheckFailed, InputError
 from sallyport.trex import alone, boxes, calibration, checks, outcome, samples, start, streams
 from sallyport.trex import lab as lab_file
 from sallyport.trex.process import Client, Lost, Refused, lost
+from sallyport.trex.rekeys import Rekeys
 from sallyport.trex.run import Run
 
 WAYS = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}
 # Of a trial, unless the command line says otherwise (RFC 2544 24 and 26.2).
 FIRST_NS = 1_000_000_000
 WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_000
-LEARNING_FPS = Fraction(1000)
 
 
 def _warn(sentence: str) -> None:
@@ -220,14 +220,12 @@ class TrexBackend:
         """Bridges learn where both ports are, that which only receives too."""
         if not self.lab.learning_frames:
             return
-        ways = [self._way(setup, number) for number in WAYS["both"]]
-        size = replace(setup, mix={max(setup.mix, key=lambda each: setup.mix[each]): 1})
-        run.learn(ways, [streams.burst(self.lab, size, way, self.lab.learning_frames, LEARNING_FPS) for way in ways])
+        run.learn(setup, [self._way(setup, number) for number in WAYS["both"]])
 
     def _trial(self, asked: Trial, trial: Trial, ways: list[streams.Way], run: Run) -> TrialResult:
         """One trial; `asked` is what it stands for."""
         setup, lab = trial.setup, self.lab
-        failed = None
+        failed, rekeyed = [], 0
         if trial.burst is not None:
             if self._alone:
                 loads = [self._alone.load(way, trial) for way in ways]
@@ -248,10 +246,13 @@ class TrexBackend:
             multipliers = [load.multiplier(trial.then_fps) for load in loads] if trial.then_fps else []
             told = f"Now: {trial.reset} reset of {lab.boxes[0].name}." if trial.reset else ""
             tell = (lambda: click.echo(told, err=True)) if told else None
-            run.measured(loads, float(seconds), multipliers, command.begin if command else tell)
-            failed = command.failure() if command else None
+            rekeys = Rekeys(lab, setup.rekeys, float(seconds))
+            run.measured(loads, float(seconds), multipliers, command.begin if command else tell, rekeys.turn)
+            failure = command.failure() if command else None
+            failed = [*([failure] if failure else []), *rekeys.finish()]
+            rekeyed = rekeys.done
         about = {name: value for name, value in self._about.items() if name != "ports"}
         cable = self._calibration.get(calibration.name(setup.mix))  # what it carried of such frames
         tester = outcome.tester(about | {"lab": str(lab.file), "start_ms": self._start_ms, "cable": cable}, run)
         result = outcome.of(lab, asked, trial, ways, loads, run, seconds, tester)
-        return replace(result, checks=[*result.checks, failed]) if failed else result
+        return replace(result, checks=[*result.checks, *failed], rekeys=rekeyed)
