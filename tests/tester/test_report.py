@@ -210,7 +210,7 @@ def test_nothing_overlaps(browser, request: pytest.FixtureRequest, which: str, w
 
 
 def measured() -> list[dict]:
-    """Rows of every test as a lab has them: held against a cable, with reasons and drop counters."""
+    """Rows of every test as a lab has them: with a cable, reasons and drop counters."""
     busy = {"cpu_pct": 41.0, "rx_cpu_pct": 97.0, "queue_full": 0, "start_ms": [49.5, 49.5]}
     about = {"name": "TRex", "version": "v3.08", "server": "192.0.2.10:4501", "driver": "net_mlx5", "lab": "lab.yaml"}
     why = ["TRex at 192.0.2.10:4501 may have lost frames by itself: its receiving cores were 97 % busy"]

@@ -195,8 +195,8 @@ def test_no_file_stays(alone: Alone) -> None:
     [
         ({"boxes__0__ssh": None}, "boxes[0].ssh: is missing; one box alone gets the tester's keys over ssh"),
         ({"boxes__0__black": None}, "boxes[0].black: is missing"),
-        ({"boxes__0__black__port": 0}, "boxes: both have port 0"),
-        ({"boxes__0__black__mac": MAC[0]}, f"boxes: both have mac '{MAC[0]}'"),
+        ({"boxes__0__black__port": 0}, "boxes: two have port 0"),
+        ({"boxes__0__black__mac": MAC[0]}, f"boxes: two have mac '{MAC[0]}'"),
         ({"trex__captures": "captures"}, "trex.captures: 'captures' is no folder here"),
         ({"trex__captures": "/nowhere"}, "trex.captures: '/nowhere' is no folder here"),
         ({"trex__capture_mib": 0}, "trex.capture_mib: '0' is not a whole number"),
@@ -229,7 +229,7 @@ def test_two_boxes_have_no_black_port(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("lab_changes", "changes", "sentence"),
     [
-        ({}, {"boxes": 2}, "lists 1 under boxes; choose --boxes 1"),
+        ({}, {"boxes": 2}, "lists a box alone; choose --boxes 1"),
         ({"trex__captures": None}, {"direction": "decrypt"}, "name a folder for it in "),
         ({"mtu": 1500}, {"mix": {1518: 1}}, "its ESP packet of 1556 B exceeds the MTU of TRex's ports, 1500 B"),
     ],

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
+from sallyport import rows
 from sallyport.errors import InputError
-from tests.trex.lab import BOX_MAC, GATEWAY, Lab, setup, trial
+from tests.trex.lab import BOX_MAC, GATEWAY, Lab, fields, setup, trial
 
 NEIGHBOUR = {"boxes__1__red__arp": None, "boxes__1__red__neighbour": {"gateway": "fe80::1"}}
 
@@ -61,3 +63,57 @@ def test_both_ports_send_learning_frames_and_none_is_counted(lab: Lab) -> None:
     assert result.passed and result.tx_frames == 600_000
     first = next(call for call in lab.calls() if call["call"] == "start")
     assert first["ports"] == [0, 1]
+
+
+def two_pairs(**changes: object) -> dict:
+    """A lab of two pairs of boxes, at TRex's ports 0 to 3."""
+    text = fields(**changes)
+    for number, name in enumerate(("third", "fourth"), 2):
+        red = {"port": number, "mac": f"02:00:00:00:01:0{number}", "next_hop": f"02:00:00:00:02:0{number}"}
+        text["boxes"].append({"name": name, "red": red})
+    return text
+
+
+PORTS = [{"mac": f"02:00:00:00:01:0{n}", "box_mac": f"02:00:00:00:02:0{n}"} for n in range(4)]
+
+
+def test_all_pairs_of_ports_have_the_load(lab: Lab) -> None:
+    lab.world(ports=PORTS)
+    backend = lab.backend(text=yaml.safe_dump(two_pairs()))
+    assert backend.capabilities().pairs == 2
+    asked = trial(of={"suite": "aes256gcm16,sm4-sm3", "sas": 2, "pairs": 2, "warmup_ns": 1_000_000_000})
+    result = backend.run_trial(asked)
+    assert result.passed, result.reasons
+    assert (result.tx_frames, result.offered_fps) == (4 * 600_000, 100_000)
+    groups = [[stream["pg_id"] for stream in added] for _, added in sorted(lab.streams().items())]
+    assert groups == [[1, 16, 17], [2, 80, 81], [3, 144, 145], [4, 208, 209]]
+    row = rows.make("64", "throughput", asked.setup, result, 1)
+    assert row["ports"] == 4 and row["throughput_pct"] == pytest.approx(
+        100 * 100_000 / float(asked.setup.line_fps), abs=1e-4
+    )
+    for group in (1, 4, 208):
+        lab.world(ports=PORTS, lose={str(group): 7})
+        assert lab.backend(text=yaml.safe_dump(two_pairs())).run_trial(asked).lost == 7
+
+
+def test_each_port_is_checked(lab: Lab) -> None:
+    lab.world(ports=[*PORTS[:3], PORTS[3] | {"up": False}])
+    with pytest.raises(InputError, match=r"port 3 \(red of fourth\): its link is down"):
+        lab.backend(text=yaml.safe_dump(two_pairs())).check(setup())
+    lab.world(ports=[*PORTS[:3], PORTS[3] | {"owner": "mary"}])
+    with pytest.raises(InputError, match="ports 0 and 1 and 2 and 3 cannot be taken"):
+        lab.backend(text=yaml.safe_dump(two_pairs())).check(setup())
+    text = two_pairs()
+    text["boxes"][3]["red"]["port"] = 1
+    with pytest.raises(InputError, match="boxes: two have port 1; give each its own"):
+        lab.backend(text=yaml.safe_dump(text))
+    del text["boxes"][3]
+    with pytest.raises(InputError, match="boxes: must be a list of 1 or 2 or 4"):
+        lab.backend(text=yaml.safe_dump(text))
+
+
+def test_latency_streams_are_enough_for_all_ports(lab: Lab) -> None:
+    lab.world(ports=PORTS)
+    many = ",".join(["aes256gcm16"] * 33)
+    with pytest.raises(InputError, match="TRex has latency streams for 32 suites a port; choose fewer"):
+        lab.backend(text=yaml.safe_dump(two_pairs())).check(setup(suite=many, sas=33))

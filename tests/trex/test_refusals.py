@@ -89,10 +89,10 @@ def test_fields_left_out_are_as_the_document_says(lab: Lab) -> None:
         ({"trex__async_port": "4500.5"}, "trex.async_port: '4500.5' is not a whole number"),
         ({"trex__version": "v2.88"}, "trex.version: 'v2.88' is no version of TRex 3"),
         ({"trex__force": "maybe"}, "trex.force: 'maybe' is not offered; choose true or false"),
-        ({"boxes": []}, "boxes: must be a list of 1 or 2"),
-        ({"boxes__1__name": "left"}, "boxes: both have name 'left'"),
-        ({"boxes__1__red__port": 0}, "boxes: both have port 0"),
-        ({"boxes__1__red__mac": MAC[0]}, f"boxes: both have mac '{MAC[0]}'"),
+        ({"boxes": []}, "boxes: must be a list of 1 or 2 or 4 or 6 or 8"),
+        ({"boxes__1__name": "left"}, "boxes: two have name 'left'; give each its own"),
+        ({"boxes__1__red__port": 0}, "boxes: two have port 0"),
+        ({"boxes__1__red__mac": MAC[0]}, f"boxes: two have mac '{MAC[0]}'"),
         ({"boxes__0__management": "not/a/host"}, "boxes[0].management: 'not/a/host' is neither"),
         ({"boxes__0__red__port": 64}, "boxes[0].red.port: '64' is not a whole number of 0 to 63"),
         ({"boxes__0__red__mac": "02:00:00:00:01"}, "boxes[0].red.mac: '02:00:00:00:01' is not the MAC address"),
@@ -278,7 +278,7 @@ def test_a_reset_that_needs_a_person_is_known_before_hours_of_tests(lab: Lab) ->
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"boxes": 1}, "lab.yaml lists 2 under boxes; choose --boxes 2, or another lab file"),
+        ({"boxes": 1}, "lab.yaml lists boxes two by two; choose --boxes 2, or another lab file"),
         ({"rekeys": 1}, "has no command that rekeys the boxes; write boxes[0].commands.rekey there"),
         ({"tables": "full"}, "--tables full: these are tables of simulated chips"),
         ({"sas": 65_537}, "--sas 65537: choose 1 to 65536"),

@@ -41,6 +41,7 @@ class Setup:
     measure_ns: int = 200_000
     rekeys: int = 0  # of tunnels in turn, spread over the measured interval
     line_gbps: int = limits.LINE_GBPS  # of the ports, red and black
+    pairs: int = 1  # of ports at once
 
     @property
     def line_fps(self) -> Fraction:
@@ -161,6 +162,7 @@ class Capabilities:
     # of the first trials of a search; None: as long as the others
     first_trial_ns: int | None = None
     without: tuple[str, ...] = ()  # tests that it cannot make
+    pairs: int = 1  # of ports, which have the load at the same time
 
 
 class TrafficBackend(Protocol):

@@ -113,7 +113,7 @@ def make(
         "mpps": round(float(achieved * line) / 1e6, 6),
         "gbps_l2": round(float(achieved * line * mean * 8) / 1e9, 4),
         "gbps_l1": round(float(achieved * setup.line_gbps), 4),
-        "ports": 2 if setup.direction == "both" else 1,
+        "ports": setup.pairs * (2 if setup.direction == "both" else 1),
         "tx_frames": trial.tx_frames,
         "rx_frames": trial.rx_frames,
         "lost": trial.lost,

@@ -123,6 +123,7 @@ class Asked:
             measure_ns=self.measure_us * 1000 if self.measure_us else measure_ns,
             rekeys=self.rekeys,
             line_gbps=capabilities.line_gbps,
+            pairs=capabilities.pairs,
         )
 
     def options(self, capabilities: Capabilities) -> Options:

@@ -17,7 +17,6 @@ from sallyport.trex.process import Client, Refused, folder
 from sallyport.trex.streams import MOST_LATENCY_STREAMS
 from sallyport.tunnels import MAX_TUNNELS
 
-MOST_SUITES = MOST_LATENCY_STREAMS // 2
 SHORTEST_NS = 100_000_000  # of a trial that TRex begins and ends
 
 
@@ -36,8 +35,9 @@ def setup(lab: Lab, asked: Setup) -> None:
         raise InputError(f"--core-mhz {asked.core_mhz:g}: it is the clock of simulated chips; leave it out")
     if not 1 <= asked.sas <= MAX_TUNNELS:
         raise InputError(f"--sas {asked.sas}: choose 1 to {MAX_TUNNELS}")
-    if len(asked.suites) > MOST_SUITES:
-        raise InputError(f"--suite: TRex has latency streams for {MOST_SUITES} suites a direction; choose fewer")
+    most = MOST_LATENCY_STREAMS // len(lab.ends)
+    if len(asked.suites) > most:
+        raise InputError(f"--suite: TRex has latency streams for {most} suites a port; choose fewer")
     for size in sorted(asked.mix):
         if size - limits.ETHERNET_BYTES > lab.mtu:
             raise InputError(
@@ -55,10 +55,9 @@ def setup(lab: Lab, asked: Setup) -> None:
 
 def boxes(lab: Lab, asked: Setup) -> None:
     """Whether the lab has the boxes of a setup, and sends to them from each side that it wants."""
-    if asked.boxes != len(lab.boxes):
-        raise InputError(
-            f"--boxes {asked.boxes}: {lab.file} lists {len(lab.boxes)} under boxes; choose --boxes {len(lab.boxes)}, or another lab file"
-        )
+    if asked.boxes != (1 if lab.alone else 2):
+        has, choice = ("a box alone", 1) if lab.alone else ("boxes two by two", 2)
+        raise InputError(f"--boxes {asked.boxes}: {lab.file} lists {has}; choose --boxes {choice}, or another lab file")
     if not lab.alone:
         return
     if asked.direction != "encrypt" and not lab.tester.captures:
@@ -167,7 +166,7 @@ def ports(lab: Lab, client: Client) -> dict:
         client.call("acquire", ports=lab.ports, force=lab.tester.force)
     except Refused as error:
         raise InputError(
-            f"{lab.where}: ports {lab.ports[0]} and {lab.ports[1]} cannot be taken ({error}); wait until their user releases them, "
+            f"{lab.where}: ports {' and '.join(map(str, lab.ports))} cannot be taken ({error}); wait until their user releases them, "
             f"or write force: true under trex in {lab.file}"
         ) from None
     try:

@@ -14,6 +14,7 @@ from sallyport.errors import InputError
 from sallyport.trex import fields
 
 EXAMPLE = "docs/examples/lab.yaml"
+MOST_PAIRS = 4  # of boxes
 RESETS = ("power", "hardware")  # those that a person does
 COMMANDS = ("software", "hardware", "power")  # resets that programs do
 REKEY = "rekey"  # another command
@@ -76,7 +77,7 @@ class Lab:
 
     file: Path
     tester: Tester
-    boxes: tuple[Box, ...]  # two, or one with TRex on its black port too
+    boxes: tuple[Box, ...]  # pairs, or one with TRex on its black port too
     line_rate_gbps: int
     mtu: int  # largest IP packet of TRex's ports, which its server does not tell
     promiscuous: bool
@@ -89,10 +90,16 @@ class Lab:
     resets: tuple[str, ...]
 
     @property
-    def ends(self) -> tuple[TesterPort, TesterPort]:
-        """Where frames enter: the red port of box 0, and the red port of box 1 or the black one
-        of a box alone."""
-        return self.boxes[0].red, self.boxes[0].black or self.boxes[1].red
+    def ends(self) -> tuple[TesterPort, ...]:
+        """Where frames enter: the red ports, and the black one of a box alone. Two after each
+        other are ends of the same wire."""
+        alone = self.boxes[0].black
+        return (self.boxes[0].red, alone) if alone else tuple(box.red for box in self.boxes)
+
+    @property
+    def pairs(self) -> int:
+        """Of TRex's ports."""
+        return len(self.ends) // 2
 
     @property
     def alone(self) -> bool:
@@ -119,7 +126,7 @@ def load(file: Path) -> Lab:
     is wrong."""
     root = fields.read(file, EXAMPLE)
     tester = _tester(root.section("trex"))
-    boxes = _boxes(root.sections("boxes", (1, 2)), file)
+    boxes = _boxes(root.sections("boxes", (1, *range(2, 2 * MOST_PAIRS + 1, 2))), file)
     lab = Lab(
         file=file,
         tester=tester,
@@ -136,12 +143,10 @@ def load(file: Path) -> Lab:
         resets=root.choices("resets", RESETS),
     )
     root.finish()
-    if len(boxes) == 2 and boxes[0].name == boxes[1].name:
-        raise InputError(f"{file}: boxes: both have name {boxes[0].name!r}; give each box its own")
-    for what in ("port", "mac"):
-        first, second = (getattr(end, what) for end in lab.ends)
-        if first == second:
-            raise InputError(f"{file}: boxes: both have {what} {first!r}; give each port of TRex its own")
+    for what, whose in (("name", lab.boxes), ("port", lab.ends), ("mac", lab.ends)):
+        values = [getattr(each, what) for each in whose]
+        if twice := [value for value in values if values.count(value) > 1]:
+            raise InputError(f"{file}: boxes: two have {what} {twice[0]!r}; give each its own")
     return lab
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from sallyport.backend import Latency
-from sallyport.trex.streams import BULK, Way
+from sallyport.trex.streams import Way
 
 MICROSECOND = 1000.0
 HIGHEST_US, DIGITS = 10_000_000, 3  # of TRex's --hdrh
@@ -54,12 +54,12 @@ def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) 
     def sent(way: Way, each: list[int]) -> int:
         if way.pushed:  # TRex's own ARP is not counted: it comes beside them
             return min(at_port(way.tx_port, "opackets") // way.parts, way.pushed)
-        return count([BULK[way.number], *each], "tx_pkts", way.tx_port)
+        return count([way.bulk, *each], "tx_pkts", way.tx_port)
 
     def arrived(way: Way, each: list[int]) -> int:
         if way.by_port:
             return at_port(way.rx_port, "ipackets")
-        return count([BULK[way.number], *each], "rx_pkts", way.rx_port)
+        return count([way.bulk, *each], "rx_pkts", way.rx_port)
 
     pairs = list(zip(ways, groups, strict=True))
     return Sample(
@@ -91,7 +91,7 @@ def lost(stats: dict, ways: list[Way], groups: list[list[int]], last: Sample) ->
         return max(0, sent - arrived, dropped)
 
     return [
-        max(0, last.tx[at] - last.rx[at]) if way.by_port else sum(of(group, way) for group in (BULK[way.number], *mine))
+        max(0, last.tx[at] - last.rx[at]) if way.by_port else sum(of(group, way) for group in (way.bulk, *mine))
         for at, (way, mine) in enumerate(zip(ways, groups, strict=True))
     ]
 

@@ -25,8 +25,8 @@ def check(lab: Lab, client: Client, next_hops: list[str], warn: Callable[[str], 
     asked = 1000 * (FRAMES - 1) / FPS
     found = []
     for number, here in enumerate(lab.ends):
-        far = lab.ends[1 - number]
-        way = streams.Way(number, here.port, far.port, here.mac, next_hops[number], here.vlan)
+        far = lab.ends[number ^ 1]
+        way = streams.Way(number % 2, here.port, far.port, here.mac, next_hops[number], here.vlan)
         times = _captured(lab, client, way)
         took = 1000 * (max(times) - min(times)) if len(times) == FRAMES else None
         found.append(took)

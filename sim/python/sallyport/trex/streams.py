@@ -21,9 +21,8 @@ from sallyport.trex import frames
 from sallyport.trex.lab import Lab
 
 MOST_LATENCY_STREAMS = 128  # of a server, both directions together
-# Groups that TRex counts by ("pg_id"): the bulk of each direction, and from here on 64 for latency.
-BULK = (1, 2)
-LATENCY = (16, 80)
+# Groups that TRex counts by ("pg_id"): the bulk of each port, and from here on 64 for latency.
+FIRST_BULK, FIRST_LATENCY, LATENCY_GROUPS = 1, 16, 64
 # Seconds between latency frames of two suites; the shortest trial has room for 64 of them.
 FURTHEST_APART = Fraction(1, 1000)
 
@@ -45,6 +44,17 @@ class Way:
     # Frames of a file: so many, and each `parts`-th that leaves is one of them.
     pushed: int = 0
     parts: int = 1
+    pair: int = 0  # of boxes, that it is through
+
+    @property
+    def bulk(self) -> int:
+        """The group of its bulk streams."""
+        return FIRST_BULK + 2 * self.pair + self.number
+
+    @property
+    def latency(self) -> int:
+        """The first group of its latency streams."""
+        return FIRST_LATENCY + LATENCY_GROUPS * (2 * self.pair + self.number)
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ def make(lab: Lab, setup: Setup, way: Way, fps: Fraction, lowest: Fraction) -> L
         _stream(lab, setup, way, size, _continuous(fps * setup.mix[size] / weight - (latency if size == often else 0)))
         for size in _by_weight(setup)
     ]
-    groups = [LATENCY[way.number] + number for number in range(len(setup.suites))]
+    groups = [way.latency + number for number in range(len(setup.suites))]
     rate = _continuous(latency / len(groups))
     apart = min(1 / latency, FURTHEST_APART)
     streams += [
@@ -127,7 +137,7 @@ def _continuous(fps: Fraction) -> dict:
 def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict, counted: bool = True) -> dict:
     program = _flows(setup, lab.order, way.vlan) if setup.sas > 1 else None
     frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac, final=not program, vlan=way.vlan)
-    stats = _object("STLFlowStats", pg_id=BULK[way.number]) if counted else None
+    stats = _object("STLFlowStats", pg_id=way.bulk) if counted else None
     return _of(lab, frame, program, mode, stats)
 
 

@@ -86,7 +86,7 @@ class TrexBackend:
             name="trex",
             simulated=False,
             suites=tuple(suites.SUITES),
-            boxes=(len(self.lab.boxes),),
+            boxes=(1 if self.lab.alone else 2,),
             resets=() if self.lab.alone else self.lab.all_resets,
             attacks=alone.attacks(self.lab),
             warmup_ns=WARMUP_NS,
@@ -95,6 +95,7 @@ class TrexBackend:
             repeatable=False,
             line_gbps=self.lab.line_rate_gbps,
             first_trial_ns=FIRST_NS,
+            pairs=self.lab.pairs,
             without=alone.WITHOUT if self.lab.alone else (),
         )
 
@@ -127,7 +128,7 @@ class TrexBackend:
             return
         try:
             box.prepare(setup, samples.FRAMES)
-            for way in [self._way(setup, number) for number in WAYS[setup.direction]]:
+            for way in self._ways(setup):
                 samples.check(self.lab, client, box, setup, way)
         except boxes.Unanswered as error:
             raise InputError(f"{self.lab.file}: {error}; see boxes[0].ssh there") from None
@@ -145,7 +146,7 @@ class TrexBackend:
             version = checks.connect(self.lab, client)
             self._about = {"server": f"{self.lab.tester.host}:{self.lab.tester.sync_port}", "version": version}
             self._about |= checks.ports(self.lab, client)
-            macs = [end.mac for end in self.lab.ends[::-1]]
+            macs = [self.lab.ends[at ^ 1].mac for at in range(len(self.lab.ends))]
             self._next_hops = macs if self._cable else [checks.next_hop(self.lab, client, end) for end in self.lab.ends]
             self._calibration = {} if self._cable else calibration.load(self.lab, self._about)
         except (Lost, Refused) as error:
@@ -172,7 +173,7 @@ class TrexBackend:
         client = self._connected()
         checks.trial(self.lab, trial, self._interactive)
         sent = alone.counted(trial) if self._alone else trial
-        ways = [self._way(trial.setup, way) for way in WAYS[trial.setup.direction]]
+        ways = self._ways(trial.setup)
         if self._alone:
             ways = [self._alone.way(way, sent) for way in ways]
         run = Run(self.lab, client, ways, self._on_progress)
@@ -209,18 +210,24 @@ class TrexBackend:
         with contextlib.suppress(Lost, Refused):
             run.stop()
 
-    def _way(self, setup: Setup, way: int) -> streams.Way:
-        here, there = self.lab.ends[way], self.lab.ends[1 - way]
+    def _ways(self, setup: Setup, direction: str = "") -> list[streams.Way]:
+        """The directions of a setup, or all, of each pair of ports."""
+        numbers = WAYS[direction or setup.direction]
+        return [self._way(setup, number, pair) for pair in range(self.lab.pairs) for number in numbers]
+
+    def _way(self, setup: Setup, way: int, pair: int) -> streams.Way:
+        at = 2 * pair + way
+        here, there = self.lab.ends[at], self.lab.ends[at ^ 1]
         # Of boxes that are a bump in the wire the next hop is the far host, which is TRex's
         # other port.
-        dst = there.mac if setup.mode == "transport" else self._next_hops[way]
-        return streams.Way(way, here.port, there.port, here.mac, dst, here.vlan)
+        dst = there.mac if setup.mode == "transport" else self._next_hops[at]
+        return streams.Way(way, here.port, there.port, here.mac, dst, here.vlan, pair=pair)
 
     def _learnt(self, setup: Setup, run: Run) -> None:
         """Bridges learn where both ports are, that which only receives too."""
         if not self.lab.learning_frames:
             return
-        run.learn(setup, [self._way(setup, number) for number in WAYS["both"]])
+        run.learn(setup, self._ways(setup, "both"))
 
     def _trial(self, asked: Trial, trial: Trial, ways: list[streams.Way], run: Run) -> TrialResult:
         """One trial; `asked` is what it stands for."""

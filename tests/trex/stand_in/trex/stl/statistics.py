@@ -30,7 +30,7 @@ def statistics(world, traffic):
                 arrived += world.extra
             lost = min(arrived, world.lose.get(str(group), 0)) if first_of_group else 0
             doubled = world.double.get(str(group), 0) if first_of_group else 0
-            unsent, uncounted = (world.unsent, world.uncounted) if group in (1, 2) and first_of_group else (0, 0)
+            unsent, uncounted = (world.unsent, world.uncounted) if group < 16 and first_of_group else (0, 0)
             arrived += doubled - lost - unsent - uncounted
             known = 0 if world.sas else arrived  # ESP is of no group
             for field, at, count in (("tx_pkts", port, sent), ("rx_pkts", rx_of[port], known)):
@@ -51,7 +51,7 @@ def statistics(world, traffic):
 def passes(world, port, stream):
     """A box takes the frames that are for it; a bump in the wire takes none and passes those for
     the far port."""
-    wanted = world.ports[1 - port].mac if world.bridge else world.ports[port].box_mac
+    wanted = world.ports[port ^ 1].mac if world.bridge else world.ports[port].box_mac
     return stream.packet.buffer[:6].hex(":") == wanted and stream.packet.buffer[6:12].hex(":") == world.ports[port].mac
 
 
