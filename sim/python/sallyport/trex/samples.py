@@ -33,7 +33,7 @@ def check(lab: Lab, client: Client, alone: Alone, setup: Setup, way: Way) -> int
     way = alone.way(way, trial)
     load = streams.burst(lab, setup, way, FRAMES, FPS, counted=False) if way.number != WAY else alone.load(way, trial)
     captured, left = _captured(lab, client, way, load)
-    judge = (_Clear if way.number == WAY else _Sealed)(setup, way, red_tag(lab))
+    judge = (Clear if way.number == WAY else Sealed)(setup, way, red_tag(lab))
     whose = f"{lab.boxes[0].name}, {setup.direction}" if setup.direction != "both" else lab.boxes[0].name
     seen = 0
     for number, data in enumerate(captured):
@@ -85,7 +85,7 @@ def _captured(lab: Lab, client: Client, way: Way, load: Load) -> tuple[list[byte
     return [base64.b64decode(packet["binary"]) for packet in packets], int(left)
 
 
-class _Clear:
+class Clear:
     """Judges what a box decrypted: the packet that was sealed, but for its TTL."""
 
     def __init__(self, setup: Setup, way: Way, tag: int) -> None:
@@ -111,7 +111,7 @@ class _Clear:
         return None if packet.as_sent() == black.unchanged(sent) else "is not the packet that was sent"
 
 
-class _Sealed(_Clear):
+class Sealed(Clear):
     """Judges what a box encrypted: its SA, numbers that increase, its ICV, and the packet in it."""
 
     def __init__(self, setup: Setup, way: Way, tag: int) -> None:
