@@ -105,6 +105,10 @@ def test_numbers_go_on_from_trial_to_trial(alone: Alone, lab: Lab) -> None:
     for _ in range(3):
         assert backend.run_trial(Trial(asked, Fraction(1000))).passed
     assert alone.log.read_text().count("batch") == 1
+    assert [line for line in alone.log.read_text().splitlines() if "next-hop" in line] == [
+        f"192.0.2.21 next-hop default dev {device} lladdr {mac}"
+        for device, mac in zip(("red", "black"), MAC, strict=True)
+    ]
     numbers = [(Ether(data)[ESP].spi, Ether(data)[ESP].seq) for data in alone.pushed(lab)]
     assert numbers == [(0x1000 + at % 2, 50 + 2 * 100 + 1 + at // 2) for at in range(200)]
 

@@ -367,6 +367,26 @@ def test_the_command_measures_the_lab(lab: Lab, tmp_path: Path) -> None:
         assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.stderr
 
 
+def test_rows_stay_when_the_server_dies(lab: Lab, tmp_path: Path) -> None:
+    """In the second case; `--resume` goes on behind the first."""
+    lab.in_real_time()
+    lab.backend()
+    rows_file = tmp_path / "rows.json"
+    asked = [
+        "rfc2544", "--backend", "trex", "--lab", lab.file, "--frame-size", "1400,1518", "--load", "0.01", "--warmup-us", "1",
+        "--measure-us", "100000", "--json", rows_file,
+    ]  # fmt: skip
+    lab.world(die_at="lost:start:6")  # 2 of the check, 2 a case
+    done = sallyport(*asked, check=False)
+    assert (done.exit_code, done.stderr.count("was lost in the middle of a trial")) == (1, 1), done.stderr
+    first = json.loads(rows_file.read_text())
+    assert [row["frame_size"] for row in first] == [1400]
+    lab.world()
+    sallyport(*asked, "--resume")
+    both = json.loads(rows_file.read_text())
+    assert [row["frame_size"] for row in both] == [1400, 1518] and both[0] == first[0]
+
+
 def test_frames_on_their_way_are_not_taken_for_lost_ones() -> None:
     """Ten are always on their way; five were lost by the second look."""
 

@@ -77,7 +77,7 @@ class Alone:
         if sas == self._written and self._sender and self._sender.room(RESERVE * count):
             return
         self._written = None
-        boxes.write(self._lab, 0, "".join(f"{line}\n" for line in [*FLUSH, *Tunnels(sas).associations(0)]))
+        boxes.write(self._lab, "".join(f"{line}\n" for line in [*FLUSH, *Tunnels(sas).associations(0)]))
         self._written, self._sender = sas, Sender(sas, self._lab.order, red_tag(self._lab))
 
     def way(self, way: Way, trial: Trial) -> Way:

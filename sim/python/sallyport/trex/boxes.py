@@ -47,10 +47,13 @@ def configure(lab: Lab) -> None:
             ) from None
 
 
-def write(lab: Lab, number: int, batch: str) -> None:
-    """Have a box that is reached over ssh carry out a batch; [Unanswered] if it does not."""
-    box = lab.boxes[number]
+def write(lab: Lab, batch: str) -> None:
+    """Have a box alone carry out a batch, and send to TRex's ports; [Unanswered] if it does not."""
+    box = lab.boxes[0]
     assert box.ssh
+    for device, end in zip(("red", "black"), lab.ends, strict=True):
+        # a command of sallyctl alone, which no batch file may hold
+        _run(box, box.ssh, "next-hop", "default", "dev", device, "lladdr", end.mac)
     _run(box, box.ssh, "-batch", "-", given=batch)
 
 
