@@ -60,6 +60,7 @@ def test_fields_left_out_are_as_the_document_says(lab: Lab) -> None:
         "trex.async_port": found.tester.async_port,
         "trex.version": found.tester.version,
         "trex.force": found.tester.force,
+        "trex.capture_mib": found.tester.capture_mib,
         "line_rate_gbps": found.line_rate_gbps,
         "mtu": found.mtu,
         "promiscuous": found.promiscuous,

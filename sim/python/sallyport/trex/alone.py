@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 from sallyport.backend import Setup, Trial
 from sallyport.backend_sim.attack import KINDS
@@ -62,14 +64,14 @@ class Alone:
         self._lab = lab
         self._written: Setup | None = None  # what the box's SAs are of
         self._sender: Sender | None = None
-        folder = lab.tester.captures
-        self._file = folder / f"sallyport-{os.getpid()}.pcap" if folder else None
+        self._file: Path | None = None
 
     def close(self) -> None:
         """Leave no file."""
         if self._file:
             with contextlib.suppress(OSError):
                 self._file.unlink(missing_ok=True)
+        self._file = None
 
     def prepare(self, setup: Setup, count: int = 0) -> None:
         """Let the box have the SAs of a setup, and numbers for so many frames."""
@@ -95,7 +97,6 @@ class Alone:
         assert count is not None and self._sender
         if way.number != WAY:
             return streams.burst(self._lab, setup, way, count, trial.fps)
-        assert self._file
         needed = encrypted.length(setup, way, count, way.parts)
         if needed > self._lab.tester.capture_mib << 20:
             raise InputError(
@@ -104,5 +105,22 @@ class Alone:
             )
         sent = self._sender.frames(setup.mix, way, count)
         made = encrypted.attacked(sent, trial.attack) if trial.attack else (frame for frame, _ in sent)
-        encrypted.write(self._file, made)
-        return Load([], [], Fraction(0), trial.fps, self._file, float(10**6 / trial.fps / way.parts))
+        file = self._kept()
+        encrypted.write(file, made)
+        return Load([], [], Fraction(0), trial.fps, file, float(10**6 / trial.fps / way.parts))
+
+    def _kept(self) -> Path:
+        """The file of frames, the same for all trials, which the server's user may read."""
+        folder = self._lab.tester.captures
+        assert folder
+        if not self._file:
+            try:
+                descriptor, name = tempfile.mkstemp(".pcap", "sallyport-", folder)
+            except OSError as error:
+                raise InputError(
+                    f"{self._lab.file}: trex.captures: no file can be made in {folder} ({error.strerror}); name another folder"
+                ) from None
+            os.fchmod(descriptor, 0o644)
+            os.close(descriptor)
+            self._file = Path(name)
+        return self._file
