@@ -54,7 +54,7 @@ def check(lab: Lab, client: Client, alone: Alone, setup: Setup, way: Way) -> int
     if not seen:
         raise CheckFailed(
             f"{whose}: of {FRAMES} frames into TRex's port {way.tx_port} none came out at port {way.rx_port}; see the "
-            "box's counters, its next hops and addresses (docs/how-to/lab.md)"
+            "box's counters, its next hops and addresses (docs/how-to/lab-one-box.md)"
         )
     return seen
 
