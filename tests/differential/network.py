@@ -74,14 +74,17 @@ class Paths:
         return (inside.pop() if len(inside) == 1 else DEFAULT_HOP[device]), 0
 
     def station(self, address: IPv4Address | IPv6Address, prefix: Network | None) -> str:
-        """Who takes packets to an address on red: the host that has it, the default for other hosts
-        there, else the next hop of the prefix that their SA or policy has; without one prefix, the
-        default."""
+        """Who takes packets to an address on red: the host that has it, else the longest route that
+        holds it; red's own network leads to the default. Without a route, and for
+        groups of hosts, the next hop of the prefix that their SA or policy has, or the default."""
         if str(address) in HOSTS:
             return HOSTS[str(address)]
-        if prefix is None or any(address in ip_interface(own).network for own in RED_LOCAL):
-            return DEFAULT_HOP["red"]
-        return self.to("red", prefix)[0]
+        routes = {ip_interface(own).network: DEFAULT_HOP["red"] for own in RED_LOCAL}
+        routes |= {gateway.prefix: gateway.mac for gateway in self.gateways if gateway.device == "red"}
+        holding = [] if address.is_multicast else [net for net in routes if address in net]
+        if holding:
+            return routes[max(holding, key=lambda net: net.prefixlen)]
+        return DEFAULT_HOP["red"] if prefix is None else self.to("red", prefix)[0]
 
     def to_host(self, device: str, address: str) -> tuple[str, int]:
         return self.to(device, ip_network(address))
@@ -124,8 +127,8 @@ class Bridge(Paths):
         ]
 
 
-# Two routers on each side and of each version, so that a prefix that holds them all has no
-# single one.
+# Two routers or more on each side and of each version, so that a prefix that holds them all has no
+# single one; routes of red inside others.
 def gateways(route_mtu: dict[str, int]) -> tuple[Gateway, ...]:
     """`route_mtu`: by prefix."""
     table = [
@@ -135,6 +138,11 @@ def gateways(route_mtu: dict[str, int]) -> tuple[Gateway, ...]:
         ("black", "2001:db8:2:8000::/49", "2001:db8:c0::fd", "02:bb:00:00:00:04"),
         ("red", "10.1.64.0/18", "10.1.0.254", "02:aa:00:00:00:01"),
         ("red", "10.1.192.0/18", "10.1.0.253", "02:aa:00:00:00:02"),
+        ("red", "10.1.64.0/20", "10.1.0.252", "02:aa:00:00:00:05"),
+        ("red", "10.1.72.0/21", "10.1.0.254", "02:aa:00:00:00:01"),
+        ("red", "10.1.224.0/20", "10.1.0.252", "02:aa:00:00:00:05"),
+        ("red", "2001:db8:1:7000::/52", "2001:db8:1::fc", "02:aa:00:00:00:06"),
+        ("red", "2001:db8:1:7800::/64", "2001:db8:1::fe", "02:aa:00:00:00:03"),
         ("red", "2001:db8:1:4000::/50", "2001:db8:1::fe", "02:aa:00:00:00:03"),
         ("red", "2001:db8:1:c000::/50", "2001:db8:1::fd", "02:aa:00:00:00:04"),
     ]
