@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sallyport import suites
 from sallyport.backend import Setup
-from sallyport.simulator import Simulator
+from sallyport.simulator import TESTER_MAC, Simulator
 from sallyport.tunnels import Tunnels
 from tests.support.boxes import next_hops
 from tests.support.frames import read_frames
@@ -45,7 +45,7 @@ TABLES = {
     "selectors": r"inner\.paths\.decrypt\.selectors\.memory",
     "tunnels": r"outer\.paths\.encrypt\.tunnels\.memory",
     "next hops": r"(inner\.paths\.decrypt\.nextHop\.hops|outer\.paths\.encrypt\.nextHops)\.memory",
-    "prefixes": r"inner\.paths\.decrypt\.nextHop\.tree\.PrefixLevel\w*\.(nodes|memory)\.memory",
+    "prefixes": r"inner\.paths\.decrypt\.nextHop\.tree\.levels_\d\.\w+\.memory",
     "hosts": r"inner\.paths\.decrypt\.nextHop\.rows\.ways_memory\w*",
     "outbound keys": r"crypto\.engine\.encrypt\.fetch\.keys\.table_0\.memory",
     "outbound counters": r"crypto\.engine\.encrypt\.fetch\.authority\.counters\.memory",
@@ -65,7 +65,7 @@ WIDTHS = {
 
 def batch(box: int) -> list[str]:
     """Tunnels whose packets leave in clear if nothing else takes them. Half have flows, half rules
-    and SAs of two inbound policies."""
+    and SAs of two inbound policies. A route leads those that come in to the tester."""
     lines = Tunnels(Setup({}, SUITES, sas=SAS, seed=SEED)).batch(box, 1500).splitlines()
     batch = []
     for line in lines:
@@ -75,6 +75,10 @@ def batch(box: int) -> list[str]:
             if " dir in " in line:
                 batch.append(re.sub(r"src \S+/32", f"src 203.0.113.{reqid[1]}/32", line, count=1))
         batch.append(line)
+    batch += [
+        "route add default via 198.18.255.254 dev red",
+        f"neigh add 198.18.255.254 lladdr {TESTER_MAC['red']} dev red",
+    ]
     return [*batch, "xfrm policy add src 198.18.0.0/15 dst 198.18.0.0/15 dir out priority 9000 action allow"]
 
 

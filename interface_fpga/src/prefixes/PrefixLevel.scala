@@ -78,9 +78,9 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
   private val upsetBefore = RegNext(before.upset)
 
   // The children's row comes when their place is known.
-  private val childUpset = io.children.map { port =>
-    val memory = Module(new LevelMemory(rows, PrefixChildRow.bits + 1))
-    join(memory, port)
+  private val children = Option.when(!last)(Module(new LevelMemory(rows, PrefixChildRow.bits + 1)))
+  private val childUpset = children.map { memory =>
+    join(memory, io.children.get)
     memory.io.lookup.valid := ShiftRegister(io.in.live, 2, false.B, true.B)
     memory.io.lookup.bits := later(io.in.node(indexBits - 1, 0), 2)
     val row = memory.io.found
