@@ -101,13 +101,14 @@ func (l *Routes) Find(p netip.Prefix) *Route {
 	return found
 }
 
-// Longest is the longest route that holds an address; it looks once for each length that there is.
-func (l *Routes) Longest(host netip.Addr) *Route {
-	for bits := host.BitLen(); bits >= 0; bits-- {
-		if l.lengths[family6(host)][bits] == 0 {
+// Longest is the longest route that holds all of a prefix; it looks once for each length that there
+// is.
+func (l *Routes) Longest(all netip.Prefix) *Route {
+	for bits := all.Bits(); bits >= 0; bits-- {
+		if l.lengths[family6(all.Addr())][bits] == 0 {
 			continue
 		}
-		if p, err := host.Prefix(bits); err == nil {
+		if p, err := all.Addr().Prefix(bits); err == nil {
 			if found := l.Find(p); found != nil {
 				return found
 			}

@@ -77,9 +77,9 @@ func (m *Model) LearnRoutes(changes []learned.Change) {
 			continue
 		}
 		// Hosts straight behind red have rows, and a route may make some of them so, or others.
-		before := m.OnLink(xfrm.Red, c.Prefix.Addr())
+		before := m.onLink(xfrm.Red, c.Prefix)
 		m.FromLinux.Set(c.Prefix, c.Route)
-		m.Changes.Hosts = m.Changes.Hosts || before || m.OnLink(xfrm.Red, c.Prefix.Addr())
+		m.Changes.Hosts = m.Changes.Hosts || before || m.onLink(xfrm.Red, c.Prefix)
 		m.Changes.Routes[c.Prefix] = c.Route
 	}
 }

@@ -90,9 +90,14 @@ func (m *Model) gateways(dev string, to netip.Prefix, but Route) map[netip.Addr]
 // OnLink says whether a host is straight behind a port: on a network of one of its addresses, or by
 // a route without a gateway. A written route comes before one of Linux that is not longer.
 func (m *Model) OnLink(dev string, host netip.Addr) bool {
-	best := m.best(dev, netip.PrefixFrom(host, host.BitLen()))
+	return m.onLink(dev, netip.PrefixFrom(host, host.BitLen()))
+}
+
+// onLink says the same of those hosts of a prefix that no longer route leads elsewhere.
+func (m *Model) onLink(dev string, hosts netip.Prefix) bool {
+	best := m.best(dev, hosts)
 	if dev == xfrm.Red {
-		if r := m.FromLinux.Longest(host); r != nil && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
+		if r := m.FromLinux.Longest(hosts); r != nil && (!best.Prefix.IsValid() || r.Prefix.Bits() > best.Prefix.Bits()) {
 			return r.Type == "" && len(r.Via) == 0
 		}
 	}
