@@ -25,7 +25,7 @@ type Table struct {
 	changed chan struct{}                    // there is something to take
 	over    uint64                           // routes for which there was no room
 	wide    uint64                           // prefixes given out with some of their gateways
-	lost    bool                             // routes without room may have room now
+	lost    bool                             // Linux may have other routes than these
 }
 
 // wake says that there is something to take.
@@ -78,6 +78,9 @@ func (t *Table) Change(c punt.RouteChange) {
 	p := c.Route.Prefix
 	before := of[p]
 	after, known := changed(before, c)
+	if !known && c.Gone && len(before) > 0 {
+		t.lost = true // which one is gone Linux says when it tells all of them again
+	}
 	if len(after) > len(before) && t.count >= t.most {
 		t.over++
 		t.lost = true
@@ -97,12 +100,18 @@ func (t *Table) Change(c punt.RouteChange) {
 }
 
 // changed are the routes of a prefix behind a change. Linux's IPv4 may have several of a metric,
-// and the first counts. Its IPv6 has one of a metric, and tells all gateways of that at once.
+// and the first counts. Its IPv6 has one of a metric, and tells all gateways of that at once. A
+// change is told twice if it was between the start of listening and Linux's list of all routes.
 func changed(routes []learned.Route, c punt.RouteChange) (out []learned.Route, known bool) {
 	alike := func(r learned.Route) bool { return r.Metric == c.Route.Metric }
 	first := slices.IndexFunc(routes, alike)
 	out = slices.Clone(routes)
 	v6 := c.Route.Prefix.Addr().Is6()
+	same := func(r learned.Route) bool { return r.Same(&c.Route) }
+	if !v6 && !c.Gone && !c.Behind {
+		out = slices.DeleteFunc(out, same)
+		first = slices.IndexFunc(out, alike)
+	}
 	switch {
 	case c.Gone && first < 0:
 		return out, false
@@ -114,12 +123,10 @@ func changed(routes []learned.Route, c punt.RouteChange) (out []learned.Route, k
 		}
 		out[first].Via = left
 	case c.Gone:
-		exact := slices.IndexFunc(out, func(r learned.Route) bool { return r.Same(&c.Route) })
-		at := max(exact, 0)
-		if exact < 0 {
-			at = first
-		}
-		out = slices.Delete(out, at, at+1)
+		out = slices.DeleteFunc(out, same)
+		return out, len(out) < len(routes)
+	case !v6 && c.Behind && slices.ContainsFunc(out, same):
+		return out, false
 	case first >= 0 && (v6 || c.Replaces):
 		out[first] = c.Route
 	case first >= 0 && !c.Behind:
@@ -209,7 +216,7 @@ func (t *Table) Counts() (over, wide uint64) {
 	return t.over, t.wide
 }
 
-// HasRoom says that there is room again for routes that had none, if Linux tells them again.
+// HasRoom says that Linux may have other routes, for which there is room, if it tells them again.
 func (t *Table) HasRoom() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

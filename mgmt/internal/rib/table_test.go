@@ -199,3 +199,27 @@ func TestFollow(t *testing.T) {
 	}
 	b.want("30.0.0.1", "")
 }
+
+// TestToldTwice: Linux tells a change anew that its list of all routes had already, if it came
+// between the start of listening and the list. That changes nothing.
+func TestToldTwice(t *testing.T) {
+	const p = "10.2.0.0/16"
+	table := NewTable(10)
+	table.Begin()
+	table.Change(told("&", p, 20, "10.1.0.2"))
+	table.Change(told("&", p, 20, "10.1.0.3"))
+	table.Dumped()
+	wantTaken(t, table, "10.2.0.0/16 [10.1.0.2] 20")
+	table.Change(told("+", p, 20, "10.1.0.2"))
+	table.Change(told("&", p, 20, "10.1.0.3"))
+	wantTaken(t, table, "10.2.0.0/16 [10.1.0.2] 20")
+	table.Change(told("-", p, 20, "10.1.0.2"))
+	wantTaken(t, table, "10.2.0.0/16 [10.1.0.3] 20")
+	table.Change(told("-", p, 20, "10.1.0.4")) // and this came before the list, too
+	wantTaken(t, table, "")
+	if !table.HasRoom() {
+		t.Error("Linux is not asked which route is gone")
+	}
+	table.Change(told("-", p, 20, "10.1.0.3"))
+	wantTaken(t, table, "10.2.0.0/16 gone")
+}
