@@ -430,8 +430,13 @@ func TestRoutes(t *testing.T) {
 	until("10.2.0.1", "3")
 	ip("route add 10.2.0.0/16 via 10.1.0.2")
 	until("10.2.0.1", "2")
+	ip("route add 10.4.0.0/16 nexthop via 10.1.0.3 nexthop via 10.9.0.2")
+	until("10.4.0.1", "3")
 	ip("link set sp-red down") // Linux takes the route away without a word
 	until("10.2.0.1", "")
+	until("10.4.0.1", "")
+	ip("link set sp-red up") // and gives a gateway back without one
+	until("10.4.0.1", "3")
 }
 
 // TestManyRoutes: of a burst of routes, as of BGP, all are in the chip in the end, though Linux's

@@ -5,6 +5,7 @@ package punt
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 
@@ -41,8 +42,8 @@ const routeBuffer = 4 << 20
 
 // Routes tells a table the routes of Linux's main table that lead out of red, and those that lead
 // nowhere, and then each change. It returns when ctx ends, or when changes were lost. It also does
-// when an address of red goes or red is set down, for Linux then takes IPv4 routes away without a
-// word. It needs no rights.
+// when an address of red comes or goes, or red is set up or down, for Linux then takes gateways of
+// routes away, or gives them back, without a word. It needs no rights.
 func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -64,6 +65,11 @@ func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
 		return fmt.Errorf("cannot watch Linux's devices: %w", err)
 	}
 	red := d.taps[transport.PortRed].index
+	link, err := netlink.LinkByIndex(red)
+	if err != nil {
+		return fmt.Errorf("cannot read the device of red: %w", err)
+	}
+	up := link.Attrs().Flags&net.FlagUp != 0
 	to.Begin()
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		filter := &netlink.Route{Table: unix.RT_TABLE_MAIN}
@@ -78,8 +84,10 @@ func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
 			return fmt.Errorf("cannot list Linux's routes: %w", err)
 		}
 	}
+	if ctx.Err() != nil {
+		return nil // the list ends in the middle
+	}
 	to.Dumped()
-	up := true
 	for {
 		select {
 		case u, ok := <-updates:
@@ -93,7 +101,7 @@ func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
 				to.Change(change)
 			}
 		case u, ok := <-addrs:
-			if !ok || u.LinkIndex == red && !u.NewAddr {
+			if !ok || u.LinkIndex == red {
 				return nil
 			}
 		case u, ok := <-links:
@@ -101,8 +109,7 @@ func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
 				return nil
 			}
 			if int(u.Index) == red {
-				was := up
-				if up = u.Flags&unix.IFF_UP != 0; was && !up {
+				if is := u.Flags&unix.IFF_UP != 0; is != up {
 					return nil
 				}
 			}
