@@ -46,12 +46,15 @@ func (t *Tree) parts(changes []Change) (writes Writes, err error) {
 
 // step makes changes all at once, or none.
 func (t *Tree) step(changes []Change) (Writes, error) {
-	before := t.roots
+	before, room := t.roots, t.room()
 	undo, err := t.set(changes)
 	for version := range t.roots {
 		if r := &t.roots[version]; err == nil && r.found {
 			err = t.lead(r)
 		}
+	}
+	if err == nil {
+		err = t.keepsSpare(room)
 	}
 	if err != nil {
 		t.rollBack()
@@ -78,6 +81,29 @@ func (t *Tree) step(changes []Change) (Writes, error) {
 	}
 	t.commit()
 	return append(nodes, last...), nil
+}
+
+// spare is how many rows of each level below the root's stay free, for the nodes that any change of
+// one prefix makes before the old ones are free. So prefixes can leave a full tree.
+const spare = 8
+
+// room is how many rows of each level are free behind the change under way.
+func (t *Tree) room() (rows [levels]int) {
+	for level := range rows {
+		rows[level] = len(t.unused[level]) + len(t.left[level])
+	}
+	return rows
+}
+
+// keepsSpare refuses a change that takes rows of the spare ones for good.
+func (t *Tree) keepsSpare(before [levels]int) error {
+	after := t.room()
+	for level := 1; level < levels; level++ {
+		if after[level] < min(spare, before[level]) {
+			return t.full(level)
+		}
+	}
+	return nil
 }
 
 // set gives prefixes their groups, and the trees their ends. It returns what undoes the former.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"sort"
 	"testing"
 )
 
@@ -81,6 +82,32 @@ func TestSure(t *testing.T) {
 			t.Error(err)
 		}
 		check(t, tree)
+	}
+}
+
+// TestFullAtOnce: prefixes can leave a tree that one change has filled, without old nodes to free.
+func TestFullAtOnce(t *testing.T) {
+	const leaves = 128
+	prefixes := scattered(10*leaves, 40, 64, true)
+	all := func(number int) (tree *Tree, err error) {
+		tree = New(leaves)
+		var changes []Change
+		for _, prefix := range prefixes[:number] {
+			changes = append(changes, Change{prefix, 1})
+		}
+		_, err = tree.step(changes)
+		return tree, err
+	}
+	// one more does not fit
+	number := sort.Search(len(prefixes), func(n int) bool { _, err := all(n + 1); return err != nil })
+	tree, err := all(number)
+	if err != nil || number < sure(leaves) || number == len(prefixes) {
+		t.Fatal(number, err)
+	}
+	for _, prefix := range prefixes[:number] {
+		if _, err := tree.Apply([]Change{{prefix, 0}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -226,9 +226,9 @@ func TestGateways(t *testing.T) {
 // TestFull: a written route without room refuses its batch, and changes nothing. Those of Linux are
 // refused one by one, and are there once there is room.
 func TestFull(t *testing.T) {
-	b := newBox(t, 6)
+	b := newBox(t, 8)
 	b.must(network)
-	most := prefixes.MostRoutes(1 << 6)
+	most := prefixes.MostRoutes(1 << 8)
 	var changes []learned.Change
 	for n := range 4 * most {
 		changes = append(changes, via(fmt.Sprintf("20.%d.%d.0/24", n*2/256, n*2%256), "10.1.0.2"))
