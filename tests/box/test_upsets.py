@@ -45,7 +45,7 @@ TABLES = {
     "selectors": r"inner\.paths\.decrypt\.selectors\.memory",
     "tunnels": r"outer\.paths\.encrypt\.tunnels\.memory",
     "next hops": r"(inner\.paths\.decrypt\.nextHop\.hops|outer\.paths\.encrypt\.nextHops)\.memory",
-    "prefixes": r"inner\.paths\.decrypt\.nextHop\.tree\.levels_\d\.\w+\.memory",
+    "prefixes": r"inner\.paths\.decrypt\.nextHop\.(tree\.levels_\d\.\w+|groups\.rows)\.memory",
     "hosts": r"inner\.paths\.decrypt\.nextHop\.rows\.ways_memory\w*",
     "outbound keys": r"crypto\.engine\.encrypt\.fetch\.keys\.table_0\.memory",
     "outbound counters": r"crypto\.engine\.encrypt\.fetch\.authority\.counters\.memory",

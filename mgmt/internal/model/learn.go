@@ -87,7 +87,11 @@ func (m *Model) LearnRoutes(changes []learned.Change) {
 // Refuse notes that the chip has no room for routes that were learned.
 func (m *Model) Refuse(prefixes []netip.Prefix) {
 	for _, p := range prefixes {
-		own := *m.FromLinux.Find(p)
+		found := m.FromLinux.Find(p)
+		if found == nil {
+			continue // it is gone, and Linux is asked for all of its routes in a while
+		}
+		own := *found
 		own.Refused = true
 		m.FromLinux.Set(p, &own)
 		m.Changes.Routes[p] = &own

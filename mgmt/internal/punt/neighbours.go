@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -40,7 +41,8 @@ func (d *Devices) Neighbours(ctx context.Context) (<-chan Neighbour, error) {
 	var before []netlink.NeighUpdate
 	for _, t := range d.taps {
 		list, err := netlink.NeighList(t.index, netlink.FAMILY_ALL)
-		if err != nil {
+		// A host that a change kept off the list is looked for like any that Linux does not know.
+		if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
 			return nil, fmt.Errorf("cannot list Linux's neighbours: %w", err)
 		}
 		for _, n := range list {

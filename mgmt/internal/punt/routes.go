@@ -4,6 +4,7 @@ package punt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -80,6 +81,9 @@ func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
 			}
 			return ctx.Err() == nil
 		})
+		if errors.Is(err, netlink.ErrDumpInterrupted) {
+			return nil // a change came between: the next list is whole
+		}
 		if err != nil {
 			return fmt.Errorf("cannot list Linux's routes: %w", err)
 		}
