@@ -67,5 +67,8 @@ class LevelAccess(rows: Seq[Int], row: Row) extends Module {
     level.access.bits.index := software.bits.index(level.access.bits.index.getWidth - 1, 0)
     level.access.bits.row := Mux(clearing, 0.U, parity ## software.bits.row)
   }
-  access.io.data := RegNext(Mux1H(chosen, io.levels.map(_.data(row.bits - 1, 0))))
+
+  // A register of its own for the many bits of a row, so that an access is not late for them.
+  private val answers = RegNext(chosen)
+  access.io.data := RegNext(Mux1H(answers, io.levels.map(_.data(row.bits - 1, 0))))
 }

@@ -141,7 +141,7 @@ func TestRuleAtRest(t *testing.T) {
 // that none meets, in each of its tables.
 func TestTree(t *testing.T) {
 	sizes := fakebox.Small
-	sizes.PrefixBits = 6
+	sizes.PrefixBits = 8
 	for _, at := range []regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup} {
 		r := newRig(t, sizes, testbox.Tunnel+"route add 10.8.0.0/16 via 10.1.0.9 dev red\nroute add 2001:db8::/32 via inet 10.1.0.9 dev red\n")
 		want, table := r.Snapshot(), r.lookup(transport.Inner, at)
