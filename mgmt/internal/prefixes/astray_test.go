@@ -72,14 +72,7 @@ func TestResumeGarbage(t *testing.T) {
 			}
 			index := 3<<12 | row
 			spoil(s.hw.tables["prefix"][index], s.hw.tables["prefix_child"][index])
-			table, err := Resume(256, s.hw.read)
-			if err != nil {
-				t.Fatal(err)
-			}
-			writes, err := table.Apply(routesOf(s.have))
-			if err != nil {
-				t.Fatal(err)
-			}
+			table, writes := s.resumed(t)
 			if len(writes) < 3 || writes[0].Table != regs.InnerTablePrefixRoot || writes[0].Index != 0 ||
 				regs.PrefixRootRow.Valid.Get(writes[0].Row) != 0 {
 				t.Fatalf("%d writes do not begin with the root of IPv4", len(writes))

@@ -77,6 +77,20 @@ func TestResumeSame(t *testing.T) {
 	}
 }
 
+// resumed is the table of a new daemon, and what it writes for the same routes.
+func (s restart) resumed(t *testing.T) (*Table, Writes) {
+	t.Helper()
+	table, err := Resume(256, s.hw.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes, err := table.Apply(routesOf(s.have))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table, writes
+}
+
 // turn adds routes, and holds the chip against the old and the new ones after each write.
 func (s *restart) turn(t *testing.T, r *rand.Rand, table *Table, more map[netip.Prefix]Hops) {
 	t.Helper()
@@ -130,14 +144,7 @@ func TestResumeGroups(t *testing.T) {
 		}
 	}
 	s.have[b] = hops(t, 1)
-	table, err := Resume(256, s.hw.read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writes, err := table.Apply(routesOf(s.have))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table, writes := s.resumed(t)
 	if last := writes[len(writes)-1]; len(writes) != 10 || last.Table != regs.InnerTablePrefixRoot || last.Index != 0 {
 		t.Errorf("%d writes, where IPv4's prefix alone takes another row of groups", len(writes))
 	}
