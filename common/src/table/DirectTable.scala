@@ -30,7 +30,6 @@ case class DirectTableParams(
   /** Cycles from `lookup` to `result`. */
   val latency: Int = if (parity) DirectTable.latency else DirectTable.keyLatency
   require(isPow2(rows), s"a direct table has a power of two of rows, not $rows: choose ${1 << log2Ceil(rows)}")
-  require(gaps.sliding(2).forall(g => g.size < 2 || g.head.msb < g.last.lsb), "gaps of a row in ascending order, apart")
   require(valid.width == 1 && valid.lsb < rowBits, s"no valid bit ${valid.lsb} in a row of $rowBits bits")
 }
 
@@ -84,15 +83,10 @@ class DirectTable(p: DirectTableParams) extends Module {
   access.io.clear := io.clear
   io.ready := access.io.ready
 
-  private val kept = p.gaps.map(_.msb + 1).prepended(0).zip(p.gaps.map(_.lsb).appended(p.rowBits)).collect {
-    case (start, end) if end > start => RowField(start, end - start)
-  }
-  private val keptBits = kept.map(_.width).sum
-  private def packed(row: UInt): UInt = Cat(kept.map(_(row)).reverse)
-  private def unpacked(bits: UInt): UInt =
-    kept.zip(kept.scanLeft(0)(_ + _.width)).map { case (part, at) =>
-      (bits(at + part.width - 1, at) << part.lsb).pad(p.rowBits)
-    }.reduce(_ | _)
+  private val packing = PackedRow(p.rowBits, p.gaps)
+  private val keptBits = packing.bits
+  private def packed(row: UInt): UInt = packing.pack(row)
+  private def unpacked(bits: UInt): UInt = packing.unpack(bits)
 
   /**
    * The row, with its check bits above it, that the memory holds after `word` was written to row

@@ -5,10 +5,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.queue.RingDelay
 import sallyport.common.registers.VotedRegister
-import sallyport.common.registers.map.{HostRow, NextHopRow}
+import sallyport.common.registers.map.{HostRow, NextHopRow, PrefixRow}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort}
 import sallyport.iface.headers.{GroupAddress, VlanTags}
-import sallyport.iface.prefixes.{HopGroups, PrefixNode, PrefixTables, PrefixTree}
+import sallyport.iface.prefixes.{HopGroups, PrefixKey, PrefixTurns}
 import sallyport.iface.receive.{AddressCheck, BoxAddresses}
 
 /** An IP packet that leaves by a port. */
@@ -54,18 +54,16 @@ class NextHop extends Bundle {
  * 255.255.255.255 are for no host (RFC 1812 5.2.4.3), and no prefix leads them. A next-hop row with
  * a flipped bit leads nowhere; the copy of row 0 outlives one.
  *
- * Latency [[NextHopLookup.latency]] cycles, a packet a cycle. Software waits for cycles without
- * one. While `ready` is low nothing is found.
+ * Latency [[NextHopLookup.latency]] cycles, a packet every second cycle, as the trees take them
+ * ([[PrefixTurns]]). Software waits for cycles without one. While `ready` is low nothing is found.
  *
  * @param hosts     rows of the table of hosts, a power of two from 8
  * @param nextHops  rows of the table of next hops
- * @param prefixes  rows of the last level of prefixes: [[PrefixNode.rows]]
  * @param hostTable makes the table of hosts
  */
 class NextHopLookup(
     hosts: Int,
     nextHops: Int,
-    prefixes: Int,
     hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
 ) extends Module {
   val io = IO(new Bundle {
@@ -78,13 +76,17 @@ class NextHopLookup(
     val named = Input(UInt(16.W))
     val found = Output(new NextHop)
 
-    /** A look-up met a row with a flipped bit; those of prefixes and their groups count as one. */
+    /** The destination's longest prefix, whose group comes [[PrefixTurns.latency]] cycles later. */
+    val route = Valid(new PrefixKey)
+    val group = Input(UInt(PrefixRow.group0.width.W))
+    val groupUpset = Input(Bool())
+
+    /** A look-up met a row with a flipped bit. */
     val hostRowUpset = Output(Bool())
-    val prefixRowUpset = Output(Bool())
+    val groupRowUpset = Output(Bool())
     val nextHopRowUpset = Output(Bool())
     val hostTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
-    val prefixTables = new PrefixTables
     val groupTable = Flipped(new TablePort)
     val ready = Output(Bool())
   })
@@ -94,22 +96,17 @@ class NextHopLookup(
     Mux(packet.v6, GroupAddress.ipv6(packet.destination), GroupAddress.ipv4(packet.destination))
 
   // The longest prefix first, which takes longest.
-  private val tree = Module(new PrefixTree(prefixes))
-  tree.io.tables <> io.prefixTables
-  tree.io.query.valid := RegNext(io.packet.valid && !isGroup(packet), false.B)
-  tree.io.query.bits.v6 := RegNext(packet.v6)
-  tree.io.query.bits.key := RegNext(
-    Mux(packet.v6, packet.destination.head(PrefixNode.keyBits), packet.destination(31, 0) << 32)
-  )
+  io.route.valid := RegNext(io.packet.valid && !isGroup(packet), false.B)
+  io.route.bits := RegNext(PrefixKey(packet.v6, packet.destination))
   private val groups = Module(new HopGroups)
   groups.io.table <> io.groupTable
-  groups.io.group := tree.io.group
+  groups.io.group := io.group
   groups.io.hash := RingDelay(
     RegNext(HopGroups.hash(Cat(packet.label, packet.source, packet.destination))),
-    PrefixTree.latency
+    PrefixTurns.latency
   )
   private val route = groups.io.route
-  private val routeUpset = groups.io.upset || ShiftRegister(tree.io.upset, HopGroups.latency)
+  private val routeUpset = groups.io.upset || ShiftRegister(io.groupUpset, HopGroups.latency)
   private val arrives = ShiftRegister(io.packet.valid, NextHopLookup.namedTime, false.B, true.B)
 
   // A host's row is there with that of the next hop.
@@ -170,15 +167,15 @@ class NextHopLookup(
   io.found.mac := RegNext(Mux(host.hit, HostRow.mac(host.row), other.mac))
   io.found.tags := RegNext(Mux(host.hit, NextHopLookup.tagsOf(host.row), other.tags))
   io.hostRowUpset := rows.rowUpset
-  io.prefixRowUpset := RegNext(tree.io.rowUpset || groups.io.upset, false.B)
+  io.groupRowUpset := groups.io.upset
   io.nextHopRowUpset := RegNext(hops.upset, false.B)
-  io.ready := RegNext(rows.io.ready && hops.io.ready && tree.io.ready && groups.io.ready, false.B)
+  io.ready := RegNext(rows.io.ready && hops.io.ready && groups.io.ready, false.B)
 }
 
 object NextHopLookup {
 
   /** Cycles from a packet to the next-hop row that it names: a register, prefix and group. */
-  val namedTime: Int = 1 + PrefixTree.latency + HopGroups.latency
+  val namedTime: Int = 1 + PrefixTurns.latency + HopGroups.latency
 
   /** Cycles from a packet to its next hop. */
   val latency: Int = namedTime + DirectTable.latency + 1

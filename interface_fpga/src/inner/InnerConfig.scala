@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-import sallyport.common.registers.map.PuntGroup
+import sallyport.common.registers.map.{PrefixChildRow, PuntGroup}
 import sallyport.iface.chip.InterfaceConfig
 
 /**
@@ -13,7 +13,8 @@ import sallyport.iface.chip.InterfaceConfig
  *                 hashing does not fill it. Also of the rows that count the packets of policies
  * @param hostBits log2 of the rows of the table of hosts, four ways together; hashing fills it to
  *                 some 95 %
- * @param prefixBits log2 of the rows of the last level of the tree of prefixes
+ * @param prefixBits log2 of the rows of the last level of the trees of prefixes
+ * @param policyBits log2 of the rows of policies by prefix
  * @param chip     as of the outer chip; the rules are those of the SPD outbound and, as many again,
  *                 inbound, of SAs and of clear packets
  */
@@ -22,10 +23,15 @@ case class InnerConfig(
     flowBits: Int = 11,
     hostBits: Int = 8,
     prefixBits: Int = 8,
+    policyBits: Int = 9,
     chip: InterfaceConfig = InterfaceConfig()
 ) {
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits, but the link carries SA numbers of 1 to 16 bits")
   require(flowBits >= 3 && flowBits <= 18, s"flowBits is $flowBits, but a cuckoo table has 2^3 to 2^18 rows")
+  require(
+    policyBits >= 1 && policyBits <= PrefixChildRow.child0.width,
+    s"policyBits is $policyBits, but the trees name 2 to 2^${PrefixChildRow.child0.width} policies"
+  )
   require(hostBits >= 3 && hostBits <= 18, s"hostBits is $hostBits, but a cuckoo table has 2^3 to 2^18 rows")
 }
 
@@ -33,7 +39,7 @@ object InnerConfig {
 
   /** The smallest useful configuration, for a quick synthesis. */
   val small: InnerConfig =
-    InnerConfig(saBits = 6, flowBits = 6, hostBits = 6, prefixBits = 7, chip = InterfaceConfig.small)
+    InnerConfig(saBits = 6, flowBits = 6, hostBits = 6, prefixBits = 7, policyBits = 6, chip = InterfaceConfig.small)
 
   /** In the header of punted frames. */
   val puntPort: Int = 0
@@ -54,10 +60,10 @@ object InnerConfig {
   val decryptGroups: Seq[Int] = Seq(PuntGroup.tunnel, PuntGroup.clear, PuntGroup.mtu)
 
   /**
-   * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts, 4 Ki of prefixes, which
-   * hold more than 16 Ki prefixes. The cuckoo table of flows
-   * fills to some 95 %; twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more
-   * than 1 MiB for fragments. Transport mode alone puts fragments from red together.
+   * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts, 16 Ki of policies by
+   * prefix, and 4 Ki of prefixes, which hold more than 16 Ki. The cuckoo table of flows fills to
+   * some 95 %; twice the rows would be beyond 60 % of an XCVU9P's URAM, and so would more than
+   * 1 MiB for fragments. Transport mode alone puts fragments from red together.
    */
   val full: InnerConfig = {
     val chip = InterfaceConfig.full
@@ -66,6 +72,7 @@ object InnerConfig {
       flowBits = 16,
       hostBits = 14,
       prefixBits = 12,
+      policyBits = 14,
       chip = chip.copy(reassembly = chip.reassembly.copy(cells = 1024))
     )
   }

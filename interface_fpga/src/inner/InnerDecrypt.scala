@@ -7,7 +7,7 @@ import sallyport.common.arithmetic.WireOrder
 import sallyport.common.link.LinkMeta
 import sallyport.common.queue.RingDelay
 import sallyport.common.registers.AuditEvent
-import sallyport.common.registers.map.{FlowRow, SelectorRow}
+import sallyport.common.registers.map.{FlowRow, PrefixRow, SelectorRow}
 import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.cpu.{Injector, InjectorEvents, PuntEvents, TokenLimit}
@@ -17,7 +17,7 @@ import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
 import sallyport.iface.mss.{MssClamp, MssFinder, MssPatch}
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser, HeaderWindow, PacketKey}
-import sallyport.iface.prefixes.PrefixTables
+import sallyport.iface.prefixes.PrefixKey
 import sallyport.iface.receive.BoxAddresses
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 import sallyport.iface.tracking.FragmentTable
@@ -48,7 +48,7 @@ class InnerDecryptEvents extends Bundle {
   val hostRowUpset = Bool()
 
   /** The same of a row of prefixes or of their groups. */
-  val prefixRowUpset = Bool()
+  val groupRowUpset = Bool()
 
   /** A packet is cut; a fragment but the first of its packet has been made. */
   val cut = Bool()
@@ -131,7 +131,11 @@ class InnerDecrypt(
     val ruleTable = Flipped(new TablePort)
     val nextHopTable = Flipped(new TablePort)
     val hostTable = Flipped(new TablePort)
-    val prefixTables = new PrefixTables
+
+    /** Asks the tree of routes ([[sallyport.iface.prefixes.PrefixTurns]]). */
+    val route = Valid(new PrefixKey)
+    val group = Input(UInt(PrefixRow.group0.width.W))
+    val groupUpset = Input(Bool())
     val groupTable = Flipped(new TablePort)
     val replayTable = Flipped(new TablePort)
     val usageTable = Flipped(new TablePort)
@@ -199,11 +203,13 @@ class InnerDecrypt(
 
   // The destination stands at one place of the IP header, and is looked up before the rest is read.
   private val nextHop =
-    Module(new NextHopLookup(1 << config.hostBits, config.chip.nextHops, 1 << config.prefixBits, hostTable))
+    Module(new NextHopLookup(1 << config.hostBits, config.chip.nextHops, hostTable))
   nextHop.io.box := io.box
   nextHop.io.hostTable <> io.hostTable
   nextHop.io.nextHopTable <> io.nextHopTable
-  nextHop.io.prefixTables <> io.prefixTables
+  io.route := nextHop.io.route
+  nextHop.io.group := io.group
+  nextHop.io.groupUpset := io.groupUpset
   nextHop.io.groupTable <> io.groupTable
   nextHop.io.packet.valid := parser.io.in.valid
   nextHop.io.packet.bits := InnerDecrypt.toNextHop(parser.io.in.bits)
@@ -382,7 +388,7 @@ class InnerDecrypt(
   io.events.unresolved.valid := RegNext(unresolved.valid, false.B)
   io.events.unresolved.bits := RegNext(unresolved.bits)
   io.events.hostRowUpset := nextHop.io.hostRowUpset
-  io.events.prefixRowUpset := nextHop.io.prefixRowUpset
+  io.events.groupRowUpset := nextHop.io.groupRowUpset
   io.events.audit.valid := RegNext(audit.valid, false.B)
   io.events.audit.bits := RegNext(audit.bits)
   io.events.cut := fragmenter.io.cuts

@@ -5,6 +5,7 @@ import chisel3._
 import chisel3.experimental.dataview.RecordUpcastable
 import chisel3.util._
 import sallyport.common.link.LinkMeta
+import sallyport.common.queue.RingDelay
 import sallyport.common.registers.map.FlowRow
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
@@ -14,6 +15,7 @@ import sallyport.iface.headers.{EthernetHeader, IpHeader}
 import sallyport.iface.mac.RxMeta
 import sallyport.iface.mss.{MssClamp, MssFinder}
 import sallyport.iface.parse.{HeaderParser, PacketKey}
+import sallyport.iface.prefixes.{PolicyPlace, PrefixKey}
 import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceivePath, ReceivePathEvents}
 import sallyport.iface.stream.PacketGate
 import sallyport.iface.tfc.{DummySource, TfcPadder}
@@ -25,8 +27,9 @@ class InnerEncryptEvents extends Bundle {
   val drops = new InnerDrops
   val inject = new InjectorEvents
 
-  /** A look-up of a flow, or of a rule, met a row with a flipped bit. */
+  /** A look-up of a flow, of an entry by prefixes or of a rule met a row with a flipped bit. */
   val flowRowUpset = Bool()
+  val policyRowUpset = Bool()
   val ruleRowUpset = Bool()
 
   /** A row of the SAs by DSCP has a flipped bit and its packet is dropped; one of the dummies. */
@@ -51,8 +54,8 @@ class InnerEncryptEvents extends Bundle {
 }
 
 /**
- * From the red port to the link: MAC, fragments put together, headers read, flow and rule looked
- * up, verdict, counted, Ethernet and tags off, TTL.
+ * From the red port to the link: MAC, fragments put together, headers read, SPD looked up, verdict,
+ * counted, Ethernet and tags off, TTL.
  *
  * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]], whose SA [[SaByDscp]] may
  * choose: protected and bypassed IP packets go to `out`, without padding behind their total length,
@@ -66,8 +69,9 @@ class InnerEncryptEvents extends Bundle {
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link
  * fills the receive queues, whose overflows are events.
  *
- * A packet every 2 cycles, a beat a cycle. Latency: that of [[ReceivePath]], of the slower look-up,
- * and what the modules named here add.
+ * A packet every 2 cycles, a beat a cycle. Latency: that of [[ReceivePath]], of the slowest
+ * look-up, and what the modules named here add. `policy` asks the tree of policies
+ * ([[sallyport.iface.prefixes.PrefixTurns]]).
  *
  * @param flowTable makes the table of flows
  * @param ruleTable makes that of rules
@@ -91,6 +95,9 @@ class InnerEncrypt(
     val out = PacketStream(new LinkMeta)
     val punt = PacketStream(new NoMeta)
     val flowTable = Flipped(new TablePort)
+    val policy = Valid(new PrefixKey)
+    val place = Input(new PolicyPlace)
+    val prefixPolicyTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
     val dscpSaTable = Flipped(new TablePort)
     val outboundUsageTable = Flipped(new TablePort)
@@ -103,6 +110,7 @@ class InnerEncrypt(
     val events = Output(new InnerEncryptEvents)
   })
 
+  private val waiting = 48
   private val path = Module(
     new ReceivePath(
       new InnerVerdict,
@@ -115,7 +123,9 @@ class InnerEncrypt(
       config.chip.tracking,
       ends = false,
       errors = true,
-      injects = true
+      injects = true,
+      waiting = waiting,
+      beats = 128
     )
   )
   private val injector = Module(new Injector(new RxMeta, config.chip.injectBeats)(InnerEncrypt.measured))
@@ -132,7 +142,7 @@ class InnerEncrypt(
   io.cycles := path.io.cycles
   private val fields = path.io.fields.bits
 
-  // Both look-ups side by side; the faster one waits. Packets start at most every second cycle, so
+  // The look-ups side by side; the faster ones wait. Packets start at most every second cycle, so
   // the cycle before a packet's own look-ups is free for the packet in an ICMP error.
   private val early = path.io.early.get
   private val returning = path.io.returning.get
@@ -150,16 +160,31 @@ class InnerEncrypt(
   rules.io.lookup.valid := asks
   rules.io.lookup.bits := key
 
-  private val lookups = CuckooTable.latency max rules.latency
+  // The tree of policies starts as soon as the IP header is in place.
+  private val aligned = path.io.aligned.get
+  io.policy.valid := RegNext(aligned.valid && aligned.bits.isIp && !aligned.bits.toGroup, false.B)
+  io.policy.bits := RegNext(PrefixKey(aligned.bits.isV6, aligned.bits.destination))
+  private val prefixes = Module(new PrefixPolicies(1 << config.policyBits))
+  prefixes.io.table <> io.prefixPolicyTable
+  prefixes.io.packet := RegNext(aligned.valid, false.B)
+  prefixes.io.place := io.place
+
+  private val keyTime = HeaderParser.latency(ethernet = true) - HeaderParser.earlier(ethernet = true) -
+    HeaderParser.alignLatency(ethernet = true)
+  private val prefixTime = 1 + PrefixPolicies.sourceTime - keyTime
+  prefixes.io.source := RingDelay(InnerEncrypt.sourceOf(key), prefixTime)
+  private val lookups = Seq(CuckooTable.latency, rules.latency, prefixTime + PrefixPolicies.matchLatency).max
   require(
     HeaderParser.earlier(ethernet = true) == SpdDecision.latency,
-    "the SPD decides when all fields are known and both look-ups have answered"
+    "the SPD decides when all fields are known and all look-ups have answered"
   )
   private val decision = Module(new SpdDecision)
-  decision.io.in.flow := ShiftRegister(SpdAnswer(flows.io.result.bits), lookups - CuckooTable.latency)
-  decision.io.in.rule := ShiftRegister(SpdAnswer(rules.io.result.bits), lookups - rules.latency)
+  private val prefixWait = lookups - prefixTime - PrefixPolicies.matchLatency
+  decision.io.in.flow := RingDelay(SpdAnswer(flows.io.result.bits), lookups - CuckooTable.latency)
+  decision.io.in.prefix := ShiftRegister(prefixes.io.answer, prefixWait)
+  decision.io.in.rule := RingDelay(SpdAnswer(rules.io.result.bits), lookups - rules.latency)
   decision.io.in.upset := ShiftRegister(flows.upset, lookups - CuckooTable.latency) ||
-    ShiftRegister(rules.upset, lookups - rules.latency)
+    ShiftRegister(prefixes.io.upset, prefixWait) || ShiftRegister(rules.upset, lookups - rules.latency)
   decision.io.error := ShiftRegister(returning.valid, 1 + lookups, false.B, true.B)
   private val classifier = Module(new InnerClassifier)
   classifier.io.bump := io.receive.bump
@@ -168,7 +193,7 @@ class InnerEncrypt(
   classifier.io.own := io.receive.own
   classifier.io.linkUp := io.linkUp
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
-  classifier.io.findings.bits.fields := ShiftRegister(fields, lookups)
+  classifier.io.findings.bits.fields := RingDelay(fields, lookups)
   classifier.io.findings.bits.policy := decision.io.out
   classifier.io.findings.bits.upset := decision.io.upset
   classifier.io.findings.bits.injected := ShiftRegister(path.io.injected, lookups)
@@ -177,13 +202,12 @@ class InnerEncrypt(
   chosen.io.table <> io.dscpSaTable
 
   // The maximum segment size of TCP is found and lowered meanwhile.
-  private val aligned = path.io.aligned.get
   private val finder = Module(new MssFinder(aligned.bits.words.length))
   finder.io.in := aligned
   private val clampTime = HeaderParser.latency(ethernet = true) - HeaderParser.alignLatency(ethernet = true) +
     lookups + InnerClassifier.latency + SaByDscp.latency - MssClamp.latency
   private val clamp = Module(new MssClamp)
-  clamp.io.option := ShiftRegister(finder.io.out, clampTime - MssFinder.latency)
+  clamp.io.option := RingDelay(finder.io.out, clampTime - MssFinder.latency)
   clamp.io.mtu := ShiftRegister(classifier.io.segmentMtu, SaByDscp.latency - MssClamp.latency)
   path.io.verdict := chosen.io.out
   path.io.verdict.bits.mss := clamp.io.patch
@@ -209,6 +233,7 @@ class InnerEncrypt(
   strip.io.in <> path.io.out
   private val rewritten = Wire(chiselTypeOf(strip.io.out))
   RewriteHeader(rewritten, strip.io.out)(_.rewrite)
+  require(waiting < EncryptUsage.ahead, "answers wait for as many packets as may be between the verdict and the gate")
   private val gate = Module(new PacketGate(new InnerVerdict, EncryptUsage.ahead))
   MssClamp.rewrite(gate.io.in, rewritten)(_.mss)
   gate.io.passes := usage.io.passes
@@ -226,11 +251,12 @@ class InnerEncrypt(
   ConnectStream(io.out, padder.io.out)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
-  io.ready := flows.io.ready && rules.io.ready && chosen.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
+  io.ready := flows.io.ready && prefixes.io.ready && rules.io.ready && chosen.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.inject := injector.io.events
   io.events.flowRowUpset := flows.rowUpset
+  io.events.policyRowUpset := prefixes.io.rowUpset
   io.events.ruleRowUpset := rules.rowUpset
   io.events.dscpSaRowUpset := chosen.io.upset
   io.events.dummyRowUpset := dummies.io.rowUpset
@@ -247,6 +273,9 @@ class InnerEncrypt(
 }
 
 object InnerEncrypt {
+
+  /** Bit 1 of a version tells 6 and 7 from 4 and 5. */
+  private def sourceOf(key: UInt): PrefixKey = PrefixKey(FlowRow.version(key)(1), FlowRow.srcAddr(key))
 
   private def measured(bytes: UInt): RxMeta = {
     val meta = Wire(new RxMeta)

@@ -8,6 +8,7 @@ import sallyport.common.stream.{ConnectStream, NoMeta, PacketArbiter}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
 import sallyport.iface.forwarding.HostEvents
+import sallyport.iface.prefixes.PrefixTurns
 import sallyport.iface.usage.LifetimeEvents
 
 /**
@@ -37,6 +38,7 @@ class InnerPaths(
     CommonRegs.capabilityFlowBits -> BigInt(config.flowBits),
     CommonRegs.capabilityHostBits -> BigInt(config.hostBits),
     CommonRegs.capabilityPrefixBits -> BigInt(config.prefixBits),
+    CommonRegs.capabilityPolicyBits -> BigInt(config.policyBits),
     CommonRegs.capabilityReplayWindow -> BigInt(ReplayWindow.size)
   )
   private val registers = Module(
@@ -50,7 +52,8 @@ class InnerPaths(
 
   private val encrypt = Module(new InnerEncrypt(config, flowTable, ruleTable))
   private val decrypt = Module(new InnerDecrypt(config, replay, ruleTable, hostTable))
-  private val ready = RegNext(encrypt.io.ready && decrypt.io.ready, false.B)
+  private val prefixes = Module(new PrefixTurns(1 << config.prefixBits))
+  private val ready = RegNext(encrypt.io.ready && decrypt.io.ready && prefixes.io.ready, false.B)
   private val linkUp = RegNext(io.linkUp, false.B)
   io.ready := ready
   registers.io.ready := ready
@@ -68,6 +71,7 @@ class InnerPaths(
   punts.io.in(1) <> decrypt.io.punt
   io.punt <> punts.io.out
   encrypt.io.flowTable <> registers.io.table(InnerTables.flow)
+  encrypt.io.prefixPolicyTable <> registers.io.table(InnerTables.prefixPolicy)
   encrypt.io.ruleTable <> registers.io.table(InnerTables.rule)
   encrypt.io.dscpSaTable <> registers.io.table(InnerTables.dscpSa)
   encrypt.io.outboundUsageTable <> registers.io.table(InnerTables.outboundUsage)
@@ -77,10 +81,10 @@ class InnerPaths(
   decrypt.io.enable := registers.io.txEnable
   decrypt.io.portMac := registers.io.portMac
   decrypt.io.portMtu := registers.io.portMtu
-  private val prefixes = registers.io.control(InnerRegs.localPrefix)
+  private val network = registers.io.control(InnerRegs.localPrefix)
   decrypt.io.box.own := registers.io.receive.own
-  decrypt.io.box.prefixV4 := InnerRegs.LocalPrefix.ipv4(prefixes)
-  decrypt.io.box.prefixV6 := InnerRegs.LocalPrefix.ipv6(prefixes)
+  decrypt.io.box.prefixV4 := InnerRegs.LocalPrefix.ipv4(network)
+  decrypt.io.box.prefixV6 := InnerRegs.LocalPrefix.ipv6(network)
   decrypt.io.skip := registers.io.extensionSkip
   decrypt.io.fragmentTimeout := registers.io.receive.fragmentLimits.timeout
   private val injects = io.inject.bits.meta.encrypt
@@ -98,9 +102,14 @@ class InnerPaths(
   decrypt.io.ruleTable <> registers.io.table(InnerTables.inboundRule)
   decrypt.io.nextHopTable <> registers.io.table(InnerTables.nextHop)
   decrypt.io.hostTable <> registers.io.table(InnerTables.host)
-  decrypt.io.prefixTables.node <> registers.io.table(InnerTables.prefix)
-  decrypt.io.prefixTables.child <> registers.io.table(InnerTables.prefixChild)
-  decrypt.io.prefixTables.root <> registers.io.table(InnerTables.prefixRoot)
+  prefixes.io.tables.node <> registers.io.table(InnerTables.prefix)
+  prefixes.io.tables.child <> registers.io.table(InnerTables.prefixChild)
+  prefixes.io.tables.root <> registers.io.table(InnerTables.prefixRoot)
+  prefixes.io.route := decrypt.io.route
+  decrypt.io.group := prefixes.io.group
+  decrypt.io.groupUpset := prefixes.io.groupUpset
+  prefixes.io.policy := encrypt.io.policy
+  encrypt.io.place := prefixes.io.place
   decrypt.io.groupTable <> registers.io.table(InnerTables.hopGroup)
   decrypt.io.replayTable <> registers.io.table(InnerTables.replay)
   decrypt.io.usageTable <> registers.io.table(InnerTables.inboundUsage)
@@ -159,6 +168,7 @@ class InnerPaths(
     Map(
       InnerCounters.dropPolicyUpset -> encrypt.io.events.drops.policyUpset,
       InnerCounters.flowRowUpset -> encrypt.io.events.flowRowUpset,
+      InnerCounters.policyRowUpset -> RegNext(encrypt.io.events.policyRowUpset || prefixes.io.policyRowUpset, false.B),
       InnerCounters.ruleRowUpset -> encrypt.io.events.ruleRowUpset,
       InnerCounters.dropDscpSaUpset -> encrypt.io.events.dscpSaRowUpset,
       InnerCounters.dscpSaRowUpset -> encrypt.io.events.dscpSaRowUpset,
@@ -211,7 +221,7 @@ class InnerPaths(
       InnerCounters.dropHostUpset -> inspected.hostUpset,
       InnerCounters.hostRowUpset -> decrypt.io.events.hostRowUpset,
       InnerCounters.dropPrefixUpset -> inspected.prefixUpset,
-      InnerCounters.prefixRowUpset -> decrypt.io.events.prefixRowUpset,
+      InnerCounters.prefixRowUpset -> RegNext(decrypt.io.events.groupRowUpset || prefixes.io.routeRowUpset, false.B),
       InnerCounters.dropNoNextHop -> inspected.noNextHop,
       InnerCounters.dropInnerLifetime -> inspected.lifetime,
       InnerCounters.puntTunnel -> delivered.punted(PuntReason.tunnel),

@@ -2,12 +2,12 @@
 package sallyport.iface.inner
 
 import chisel3._
-import sallyport.common.registers.map.{FlowRow, RuleRow}
+import sallyport.common.registers.map.{FlowRow, PrefixPolicyRow, Row, RowField, RuleRow}
 import sallyport.common.stream.PacketStream
 import sallyport.common.table.TableResult
 import sallyport.iface.tfc.TfcPadder
 
-/** Answer of one of the two SPD tables. */
+/** Answer of one of the three SPD tables. */
 class SpdAnswer extends Bundle {
   val hit = Bool()
   val action = UInt(2.W)
@@ -36,21 +36,30 @@ class SpdAnswer extends Bundle {
 
 object SpdAnswer {
   require(FlowRow.fields.forall(RuleRow.fields.contains), "a rule row begins as a flow row")
+  private def decision(row: Row): Seq[(String, RowField)] = row.fields.filter(_._2.lsb >= FlowRow.sa.lsb)
+  require(decision(PrefixPolicyRow) == decision(FlowRow), "a row of prefix_policy decides as a flow row")
 
-  /** A look-up's answer in either table. */
+  /** A look-up's answer in the table of flows or of rules. */
   def apply(result: TableResult): SpdAnswer = {
-    val answer = Wire(new SpdAnswer)
+    val answer = of(result.row)
     answer.hit := result.hit
-    answer.action := FlowRow.action(result.row)
-    answer.sa := FlowRow.sa(result.row)
-    answer.priority := FlowRow.priority(result.row)
-    answer.mtu := FlowRow.mtu(result.row)
-    answer.fragment := FlowRow.fragment(result.row)
-    answer.transport := FlowRow.transport(result.row)
-    answer.tfc := FlowRow.tfc(result.row)
-    answer.byDscp := FlowRow.byDscp(result.row)
-    answer.clamp := FlowRow.clamp(result.row)
-    answer.usage := FlowRow.usage(result.row)
+    answer
+  }
+
+  /** What a valid row of any of the three says, as a hit. */
+  def of(row: UInt): SpdAnswer = {
+    val answer = Wire(new SpdAnswer)
+    answer.hit := true.B
+    answer.action := FlowRow.action(row)
+    answer.sa := FlowRow.sa(row)
+    answer.priority := FlowRow.priority(row)
+    answer.mtu := FlowRow.mtu(row)
+    answer.fragment := FlowRow.fragment(row)
+    answer.transport := FlowRow.transport(row)
+    answer.tfc := FlowRow.tfc(row)
+    answer.byDscp := FlowRow.byDscp(row)
+    answer.clamp := FlowRow.clamp(row)
+    answer.usage := FlowRow.usage(row)
     answer
   }
 }

@@ -4,18 +4,19 @@ package sallyport.iface.inner
 import chisel3._
 import sallyport.common.registers.map.Action
 
-/** What both SPD tables say of one packet. */
+/** What the three SPD tables say of one packet. */
 class SpdAnswers extends Bundle {
   val flow = new SpdAnswer
+  val prefix = new SpdAnswer
   val rule = new SpdAnswer
 
-  /** Flow or rule may be another than the tables held before a bit of them flipped. */
+  /** One of them may be another than the tables held before a bit of them flipped. */
   val upset = Bool()
 }
 
 /**
- * The SPD's decision on one packet: of flow and rule that with the lower priority number, the flow
- * at equality (RFC 4301 4.4.1).
+ * The SPD's decision on one packet: of flow, entry by prefixes and rule that with the lowest
+ * priority number, at equality the first in this order (RFC 4301 4.4.1).
  *
  * With `error` the packet is an ICMP error, and the answers of the cycle before are those of the
  * return traffic of the packet in it ([[sallyport.iface.parse.ReturnTraffic]]). Where the error's
@@ -39,15 +40,17 @@ class SpdDecision extends Module {
     val upset = Output(Bool())
   })
 
-  // Stage 1: which of the two answers.
+  // Stage 1: which of the three answers.
   private val in = io.in
-  private val flowWins =
-    RegNext(in.flow.hit && (!in.rule.hit || in.flow.priority <= in.rule.priority))
+  private def before(one: SpdAnswer, other: SpdAnswer): Bool = !other.hit || one.priority <= other.priority
+  private val flowWins = RegNext(in.flow.hit && before(in.flow, in.prefix) && before(in.flow, in.rule))
+  private val prefixWins = RegNext(in.prefix.hit && before(in.prefix, in.rule))
   private val flow = RegNext(in.flow)
+  private val prefix = RegNext(in.prefix)
   private val rule = RegNext(in.rule)
   private val upset = RegNext(in.upset)
   private val error = RegNext(io.error, false.B)
-  private val own = Mux(flowWins, flow, rule)
+  private val own = Mux(flowWins, flow, Mux(prefixWins, prefix, rule))
 
   // Stage 2: with an error, the answer that was here a cycle before stands beside it.
   private val returning = RegNext(own)

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.arithmetic.WireOrder
 import sallyport.common.stream.PacketStream
-import sallyport.iface.headers.{EthernetHeader, VlanTags}
+import sallyport.iface.headers.{EthernetHeader, GroupAddress, VlanTags}
 
 /** A packet from the first byte of its IP header on, and the fields in front of it. */
 class IpWindow(count: Int) extends Bundle {
@@ -20,6 +20,15 @@ class IpWindow(count: Int) extends Bundle {
 
   /** The IP packet's first 32-bit words, in host order. */
   val words = Vec(count, UInt(32.W))
+
+  /** Of IPv4 and IPv6, and so is the rest. */
+  def isIp: Bool = etherClass === EtherClass.ipv4 || isV6
+  def isV6: Bool = etherClass === EtherClass.ipv6
+  private def destinationV6: UInt = Cat(words.slice(6, 10))
+
+  /** As a number; of IPv4 with zeros above. */
+  def destination: UInt = Mux(isV6, destinationV6, words(4))
+  def toGroup: Bool = Mux(isV6, GroupAddress.ipv6(destinationV6), GroupAddress.ipv4(words(4)))
 }
 
 /**

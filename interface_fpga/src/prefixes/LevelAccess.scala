@@ -4,7 +4,7 @@ package sallyport.iface.prefixes
 import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.Row
-import sallyport.common.table.{RowAccess, TableAccess, TablePort}
+import sallyport.common.table.{PackedRow, RowAccess, TableAccess, TablePort}
 
 /** Software's side of one level's memory. */
 class LevelPort(rows: Int, bits: Int) extends Bundle {
@@ -19,7 +19,8 @@ class LevelPort(rows: Int, bits: Int) extends Bundle {
 
 /**
  * Software's access to the rows of all levels as one table: row n of level l has the index
- * 2^[[PrefixNode.rowBits]] l + n. A row has a bit of even parity above it.
+ * 2^[[PrefixNode.rowBits]] l + n. A row is kept without its gaps, and has a bit of even parity
+ * above it.
  *
  * After reset it writes zeros to all rows, and raises `ready`. An access waits for a cycle in which
  * no look-up takes a row of its level.
@@ -27,7 +28,8 @@ class LevelPort(rows: Int, bits: Int) extends Bundle {
  * @param rows of the levels, the first one first
  */
 class LevelAccess(rows: Seq[Int], row: Row) extends Module {
-  private val wordBits = row.bits + 1
+  private val packing = PackedRow(row)
+  private val wordBits = packing.bits + 1
   val io = IO(new Bundle {
     val table = Flipped(new TablePort)
     val levels = MixedVec(rows.map(new LevelPort(_, wordBits)))
@@ -55,7 +57,8 @@ class LevelAccess(rows: Seq[Int], row: Row) extends Module {
   private val software = access.io.memory
   private val clearing = access.io.clearing
   private val chosen = RegNext(VecInit(rows.indices.map(n => level(access.io.index) === n.U)))
-  private val parity = RegNext(software.bits.row.xorR)
+  private val packed = packing.pack(software.bits.row)
+  private val parity = RegNext(packed.xorR)
 
   // Two cycles for the level's number and the row's parity.
   private val settled = ShiftRegister(software.valid && !clearing, 2, false.B, true.B)
@@ -65,10 +68,10 @@ class LevelAccess(rows: Seq[Int], row: Row) extends Module {
     level.access.valid := clearing || software.fire && chosen(n)
     level.access.bits.write := software.bits.write
     level.access.bits.index := software.bits.index(level.access.bits.index.getWidth - 1, 0)
-    level.access.bits.row := Mux(clearing, 0.U, parity ## software.bits.row)
+    level.access.bits.row := Mux(clearing, 0.U, parity ## packed)
   }
 
   // A register of its own for the many bits of a row, so that an access is not late for them.
   private val answers = RegNext(chosen)
-  access.io.data := RegNext(Mux1H(answers, io.levels.map(_.data(row.bits - 1, 0))))
+  access.io.data := packing.unpack(RegNext(Mux1H(answers, io.levels.map(_.data(packing.bits - 1, 0)))))
 }

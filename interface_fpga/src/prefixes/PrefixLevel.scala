@@ -4,16 +4,17 @@ package sallyport.iface.prefixes
 import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.{PrefixChildRow, PrefixRow}
+import sallyport.common.table.PackedRow
 
 /**
  * One level of the tree of prefixes: finds the place of a key among the ends of its node, and with
- * it the group of that place and the node of the next level.
+ * it the group and the child of that place.
  *
  * A row that is not valid or has a flipped bit makes the look-up `upset`. Two flipped bits of a row
  * are not seen. Latency [[PrefixLevel.latency]] cycles, a look-up a cycle.
  *
  * @param rows of the level
- * @param last has no next level
+ * @param last its children are those of trees of policies alone; in others their rows mean nothing
  */
 class PrefixLevel(rows: Int, last: Boolean) extends Module {
   private val indexBits = log2Ceil(rows)
@@ -22,8 +23,8 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
     /** Registers. */
     val in = Input(new PrefixStep)
     val out = Output(new PrefixStep)
-    val nodes = Flipped(new LevelPort(rows, PrefixRow.bits + 1))
-    val children = Option.when(!last)(Flipped(new LevelPort(rows, PrefixChildRow.bits + 1)))
+    val nodes = Flipped(new LevelPort(rows, PrefixLevel.nodeBits))
+    val children = Flipped(new LevelPort(rows, PrefixLevel.childBits))
 
     /** A look-up met a wrong row. */
     val rowUpset = Output(Bool())
@@ -35,7 +36,7 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
     port.looked := memory.io.lookup.valid
   }
 
-  private val nodes = Module(new LevelMemory(rows, PrefixRow.bits + 1))
+  private val nodes = Module(new LevelMemory(rows, PrefixLevel.nodeBits))
   join(nodes, io.nodes)
   nodes.io.lookup.valid := io.in.live
   nodes.io.lookup.bits := io.in.node(indexBits - 1, 0)
@@ -73,27 +74,33 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
 
   io.out.live := ShiftRegister(io.in.live, PrefixLevel.latency, false.B, true.B)
   io.out.key := later(key, PrefixLevel.latency - foundAt)
+  io.out.policies := RegNext(before.policies)
   io.out.group := RegNext(Mux(group === 0.U, before.group, group))
   private val upset = RegNext(wrong || beyond)
   private val upsetBefore = RegNext(before.upset)
 
   // The children's row comes when their place is known.
-  private val children = Option.when(!last)(Module(new LevelMemory(rows, PrefixChildRow.bits + 1)))
-  private val childUpset = children.map { memory =>
-    join(memory, io.children.get)
-    memory.io.lookup.valid := ShiftRegister(io.in.live, 2, false.B, true.B)
-    memory.io.lookup.bits := later(io.in.node(indexBits - 1, 0), 2)
-    val row = memory.io.found
-    io.out.node := RegNext(Mux1H(place, PrefixNode.children.map(_(row))))
-    RegNext(row.xorR || !PrefixChildRow.valid(row))
-  }
-  if (last) io.out.node := 0.U
-  private val here = upset || childUpset.getOrElse(false.B)
+  private val children = Module(new LevelMemory(rows, PrefixLevel.childBits))
+  join(children, io.children)
+  children.io.lookup.valid := ShiftRegister(io.in.live, 2, false.B, true.B)
+  children.io.lookup.bits := later(io.in.node(indexBits - 1, 0), 2)
+  private val childWord = children.io.found
+  private val childRow = PrefixLevel.children.unpack(childWord)
+  io.out.node := RegNext(Mux1H(place, PrefixNode.children.map(_(childRow))))
+  private val childCounts = if (last) before.policies else true.B
+  private val childUpset = RegNext(childCounts && (childWord.xorR || !PrefixChildRow.valid(childRow)))
+  private val here = upset || childUpset
   io.out.upset := upsetBefore || here
   io.rowUpset := RegNext(io.out.live && here && !upsetBefore, false.B)
 }
 
 object PrefixLevel {
+
+  /** How rows are kept, below a bit of parity. */
+  val nodes: PackedRow = PackedRow(PrefixRow)
+  val children: PackedRow = PackedRow(PrefixChildRow)
+  val nodeBits: Int = nodes.bits + 1
+  val childBits: Int = children.bits + 1
 
   /** The row, the parts of its ends, the ends, the place. */
   val latency: Int = LevelMemory.latency + 3

@@ -2,7 +2,7 @@
 package sallyport.iface.prefixes
 
 import chisel3._
-import sallyport.common.registers.map.{PrefixChildRow, PrefixRow, RowField}
+import sallyport.common.registers.map.{PrefixChildRow, PrefixRootRow, PrefixRow, RowField}
 
 /** The shape of the tree of prefixes, and where a node's parts stand in its rows. */
 object PrefixNode {
@@ -14,7 +14,7 @@ object PrefixNode {
   val levels: Int = 5
 
   /** Bits of a node's row in its level; above them an index of software has the level. */
-  val rowBits: Int = PrefixChildRow.child0.width
+  val rowBits: Int = PrefixRootRow.node.width
 
   private def numbered(fields: Seq[(String, RowField)], name: String): Seq[RowField] =
     fields.collect { case (field, place) if field.matches(s"$name[0-9]+") => place }
@@ -43,8 +43,11 @@ class PrefixStep extends Bundle {
   val live = Bool()
   val key = UInt(PrefixNode.keyBits.W)
 
-  /** Row of the next level. */
-  val node = UInt(PrefixNode.rowBits.W)
+  /** Row of the next level; behind the last one, of `prefix_policy`. */
+  val node = UInt(PrefixChildRow.child0.width.W)
+
+  /** In a tree of policies: the children of the last level count. */
+  val policies = Bool()
 
   /** Of the longest prefix so far; 0 of none. */
   val group = UInt(PrefixRow.group0.width.W)

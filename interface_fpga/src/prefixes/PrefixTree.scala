@@ -7,15 +7,34 @@ import sallyport.common.registers.VotedRegister
 import sallyport.common.registers.map.{PrefixChildRow, PrefixRootRow, PrefixRow}
 import sallyport.common.table.{DirectTable, TablePort}
 
-/** Whose longest prefix is looked for. */
-class PrefixQuery extends Bundle {
+/** An address as far as prefixes look at it. */
+class PrefixKey extends Bundle {
   val v6 = Bool()
 
-  /** The first 64 bits of an address; of IPv4 32 bits and zeros below. */
-  val key = UInt(PrefixNode.keyBits.W)
+  /** Its first 64 bits; of IPv4 32 bits and zeros below. */
+  val address = UInt(PrefixNode.keyBits.W)
 }
 
-/** Software's tables of a tree. */
+object PrefixKey {
+
+  /** @param address as a number of 128 bits; of IPv4 with zeros above */
+  def apply(v6: Bool, address: UInt): PrefixKey = {
+    val key = Wire(new PrefixKey)
+    key.v6 := v6
+    key.address := Mux(v6, address.head(PrefixNode.keyBits), address(31, 0) << 32)
+    key
+  }
+}
+
+/** Whose longest prefix is looked for. */
+class PrefixQuery extends Bundle {
+
+  /** Of policies; else of routes. */
+  val policies = Bool()
+  val key = new PrefixKey
+}
+
+/** Software's tables of all trees. */
 class PrefixTables extends Bundle {
   val node = Flipped(new TablePort)
   val child = Flipped(new TablePort)
@@ -23,38 +42,46 @@ class PrefixTables extends Bundle {
 }
 
 /**
- * Longest-prefix match by a B-tree of the ends of prefixes (H. Lu, S. Sahni, "A B-Tree Dynamic
- * Router-Table Design", IEEE Transactions on Computers 54, 2005), for IPv4 and IPv6 at once.
+ * Longest-prefix match by B-trees of the ends of prefixes (H. Lu, S. Sahni, "A B-Tree Dynamic
+ * Router-Table Design", IEEE Transactions on Computers 54, 2005). Routes and policies have a tree
+ * for each IP version, and all of them share the rows.
  *
  * The ends cut the addresses into places. A place of a node has the group of the longest prefix
  * that holds the whole place and not the whole node. So the last group on the way down is that of
- * the longest prefix; 0 is none.
+ * the longest prefix; 0 is none. Prefixes of policies do not nest, so each is a place of the last
+ * level, whose child is the policy.
  *
  * Software writes new nodes to rows that no way reaches, and then a row of `root`. So a look-up
  * meets the tree before a change or the one after it. It may use rows of the old tree with its
  * next change: a row takes longer to write than a look-up.
  *
- * Latency [[PrefixTree.latency]] cycles, a look-up a cycle. An access of software waits for a cycle
- * without a look-up at its level. While `ready` is low nothing is found.
+ * Latency [[PrefixTree.latency]] cycles, a look-up a cycle ([[PrefixTurns]]). An access of software
+ * waits for a cycle without a look-up at its level. While `ready` is low nothing is found.
  *
  * @param last rows of the last level: [[PrefixNode.rows]]
  */
 class PrefixTree(last: Int) extends Module {
   val io = IO(new Bundle {
     val query = Flipped(Valid(new PrefixQuery))
+
+    /** Of routes. */
     val group = Output(UInt(PrefixRow.group0.width.W))
 
-    /** The group may be wrong, for a row has a flipped bit. */
+    /** Of policies; 0 is none. */
+    val policy = Output(UInt(PrefixChildRow.child0.width.W))
+
+    /** The answer may be another, for a row has a flipped bit. */
     val upset = Output(Bool())
 
-    /** A look-up met such a row. */
-    val rowUpset = Output(Bool())
+    /** A look-up of routes, or of policies, met such a row. */
+    val routeRowUpset = Output(Bool())
+    val policyRowUpset = Output(Bool())
     val tables = new PrefixTables
     val ready = Output(Bool())
   })
   private val rows = PrefixNode.rows(last)
   private val nodes = Module(new LevelAccess(rows, PrefixRow))
-  private val children = Module(new LevelAccess(rows.init, PrefixChildRow))
+  private val children = Module(new LevelAccess(rows, PrefixChildRow))
   nodes.io.table <> io.tables.node
   children.io.table <> io.tables.child
 
@@ -68,15 +95,16 @@ class PrefixTree(last: Int) extends Module {
   private val written = RegEnable(request.bits.row(PrefixRootRow.bits - 1, 0), request.fire)
   private val starts = Seq.tabulate(PrefixTree.roots) { n =>
     val copy = Module(new VotedRegister(PrefixRootRow.bits, 0))
-    copy.io.write.valid := roots.written.valid && roots.written.bits === n.U
+    copy.io.write.valid := RegNext(roots.written.valid && roots.written.bits === n.U, false.B)
     copy.io.write.bits := written
     copy.io.value
   }
   private val ready = RegNext(nodes.io.ready && children.io.ready && roots.io.ready, false.B)
-  private val start = Mux(io.query.bits.v6, starts(1), starts(0))
+  private val start = VecInit(starts)(io.query.bits.policies ## io.query.bits.key.v6)
   private val first = Wire(new PrefixStep)
   first.live := io.query.valid && ready && PrefixRootRow.valid(start).asBool
-  first.key := io.query.bits.key
+  first.policies := io.query.bits.policies
+  first.key := io.query.bits.key.address
   first.node := PrefixRootRow.node(start)
   first.group := 0.U
   first.upset := false.B
@@ -84,7 +112,7 @@ class PrefixTree(last: Int) extends Module {
   private val levels = rows.zipWithIndex.map { case (rows, n) =>
     val level = Module(new PrefixLevel(rows, last = n == PrefixNode.levels - 1))
     level.io.nodes <> nodes.io.levels(n)
-    level.io.children.foreach(_ <> children.io.levels(n))
+    level.io.children <> children.io.levels(n)
     level
   }
   private val live = RegNext(first.live, false.B)
@@ -94,7 +122,13 @@ class PrefixTree(last: Int) extends Module {
   private val found = levels.last.io.out
   io.group := Mux(found.live, found.group, 0.U)
   io.upset := found.live && found.upset
-  io.rowUpset := RegNext(VecInit(levels.map(_.io.rowUpset)).asUInt.orR, false.B)
+  io.policy := Mux(found.live, found.node, 0.U)
+  private def upsets(of: Bool => Bool): Bool = {
+    val which = levels.map(level => level.io.rowUpset && of(RegNext(level.io.out.policies)))
+    RegNext(VecInit(which).asUInt.orR, false.B)
+  }
+  io.routeRowUpset := upsets(!_)
+  io.policyRowUpset := upsets(policies => policies)
   io.ready := ready
 }
 
@@ -103,6 +137,6 @@ object PrefixTree {
   /** The root's register, and all levels. */
   val latency: Int = 1 + PrefixNode.levels * PrefixLevel.latency
 
-  /** Trees, one for each IP version. */
-  private val roots = 2
+  /** Of routes IPv4 and IPv6, of policies IPv4 and IPv6. */
+  private val roots = 4
 }

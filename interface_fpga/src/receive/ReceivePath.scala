@@ -70,6 +70,8 @@ class ReceivePathEvents extends Bundle {
  * @param ends         datagrams that end at this port are put together ([[FragmentJudge]])
  * @param errors       show `early`, `returning` and `aligned`
  * @param injects      has `inject`
+ * @param waiting      frames that may wait for their verdicts: more than half of its cycles
+ * @param beats        beats of them: more than its cycles
  */
 class ReceivePath[V <: FrameVerdict](
     verdictType: V,
@@ -82,7 +84,9 @@ class ReceivePath[V <: FrameVerdict](
     tracking: TrackerConfig,
     ends: Boolean,
     errors: Boolean = false,
-    injects: Boolean = false
+    injects: Boolean = false,
+    waiting: Int = 32,
+    beats: Int = 64
 ) extends Module {
   val io = IO(new Bundle {
     val control = Input(new ReceiveControl(puntGroups.length))
@@ -129,7 +133,15 @@ class ReceivePath[V <: FrameVerdict](
   whole.io.in <> receive.io.out
   whole.io.inject.zip(io.inject).foreach { case (to, from) => to <> from }
 
-  private val stage = Module(new LookupStage(new WholeMeta, verdictType, HeaderParser.windowBytes(ethernet = true)))
+  private val stage = Module(
+    new LookupStage(
+      new WholeMeta,
+      verdictType,
+      HeaderParser.windowBytes(ethernet = true),
+      results = waiting,
+      beats = beats
+    )
+  )
   stage.io.in <> whole.io.out
   stage.io.hold := false.B
 

@@ -81,58 +81,59 @@ const (
 	InnerCounterDropFragOverlap           = 73
 	InnerCounterDropFragOrphan            = 74
 	InnerCounterDropFragFull              = 75
-	InnerCounterLinkRxPackets             = 76
-	InnerCounterLinkRxLost                = 77
-	InnerCounterLinkResyncs               = 78
-	InnerCounterDropTxDisabled            = 79
-	InnerCounterDropNoSelector            = 80
-	InnerCounterDropReplayed              = 81
-	InnerCounterDropTooOld                = 82
-	InnerCounterDropSelectorMismatch      = 83
-	InnerCounterDropInnerMalformed        = 84
-	InnerCounterDropInnerChecksum         = 85
-	InnerCounterDropInnerNotIp            = 86
-	InnerCounterDropInnerExtensionHeaders = 87
-	InnerCounterDropInnerTtlExpired       = 88
-	InnerCounterDropEcn                   = 89
-	InnerCounterDropNoNextHop             = 90
-	InnerCounterTxFrames                  = 91
-	InnerCounterTxBytes                   = 92
-	InnerCounterDropInnerLifetime         = 93
-	InnerCounterInjectFrames              = 94
-	InnerCounterDropInjectDisabled        = 95
-	InnerCounterDropInjectLength          = 96
-	InnerCounterEcnUnexpected             = 97
-	InnerCounterDropFragmentOffset        = 98
-	InnerCounterDropInClearDenied         = 99
-	InnerCounterDropWindowUpset           = 100
-	InnerCounterWindowTopRepaired         = 101
-	InnerCounterWindowTopLost             = 102
-	InnerCounterWindowRowFilled           = 103
-	InnerCounterControlRepaired           = 104
-	InnerCounterDropInboundRuleUpset      = 105
-	InnerCounterInboundRuleRowUpset       = 106
-	InnerCounterDropInnerMartian          = 107
-	InnerCounterDropInnerOwnSource        = 108
-	InnerCounterDropRedSource             = 109
-	InnerCounterSelectorRowUpset          = 110
-	InnerCounterNextHopRowUpset           = 111
-	InnerCounterDropUnresolved            = 112
-	InnerCounterDropHostUpset             = 113
-	InnerCounterHostRowUpset              = 114
-	InnerCounterPuntTunnel                = 115
-	InnerCounterPuntClear                 = 116
-	InnerCounterDropPuntTunnel            = 117
-	InnerCounterDropPuntClear             = 118
-	InnerCounterDropInnerPuntOverflow     = 119
-	InnerCounterDropInnerFragConflict     = 120
-	InnerCounterPuntTunnelMtu             = 121
-	InnerCounterPuntClearMtu              = 122
-	InnerCounterDropPuntRedMtu            = 123
-	InnerCounterRedFragPackets            = 124
-	InnerCounterRedFragSplit              = 125
-	InnerCounterDropPrefixUpset           = 126
-	InnerCounterPrefixRowUpset            = 127
+	InnerCounterPolicyRowUpset            = 76
+	InnerCounterLinkRxPackets             = 77
+	InnerCounterLinkRxLost                = 78
+	InnerCounterLinkResyncs               = 79
+	InnerCounterDropTxDisabled            = 80
+	InnerCounterDropNoSelector            = 81
+	InnerCounterDropReplayed              = 82
+	InnerCounterDropTooOld                = 83
+	InnerCounterDropSelectorMismatch      = 84
+	InnerCounterDropInnerMalformed        = 85
+	InnerCounterDropInnerChecksum         = 86
+	InnerCounterDropInnerNotIp            = 87
+	InnerCounterDropInnerExtensionHeaders = 88
+	InnerCounterDropInnerTtlExpired       = 89
+	InnerCounterDropEcn                   = 90
+	InnerCounterDropNoNextHop             = 91
+	InnerCounterTxFrames                  = 92
+	InnerCounterTxBytes                   = 93
+	InnerCounterDropInnerLifetime         = 94
+	InnerCounterInjectFrames              = 95
+	InnerCounterDropInjectDisabled        = 96
+	InnerCounterDropInjectLength          = 97
+	InnerCounterEcnUnexpected             = 98
+	InnerCounterDropFragmentOffset        = 99
+	InnerCounterDropInClearDenied         = 100
+	InnerCounterDropWindowUpset           = 101
+	InnerCounterWindowTopRepaired         = 102
+	InnerCounterWindowTopLost             = 103
+	InnerCounterWindowRowFilled           = 104
+	InnerCounterControlRepaired           = 105
+	InnerCounterDropInboundRuleUpset      = 106
+	InnerCounterInboundRuleRowUpset       = 107
+	InnerCounterDropInnerMartian          = 108
+	InnerCounterDropInnerOwnSource        = 109
+	InnerCounterDropRedSource             = 110
+	InnerCounterSelectorRowUpset          = 111
+	InnerCounterNextHopRowUpset           = 112
+	InnerCounterDropUnresolved            = 113
+	InnerCounterDropHostUpset             = 114
+	InnerCounterHostRowUpset              = 115
+	InnerCounterPuntTunnel                = 116
+	InnerCounterPuntClear                 = 117
+	InnerCounterDropPuntTunnel            = 118
+	InnerCounterDropPuntClear             = 119
+	InnerCounterDropInnerPuntOverflow     = 120
+	InnerCounterDropInnerFragConflict     = 121
+	InnerCounterPuntTunnelMtu             = 122
+	InnerCounterPuntClearMtu              = 123
+	InnerCounterDropPuntRedMtu            = 124
+	InnerCounterRedFragPackets            = 125
+	InnerCounterRedFragSplit              = 126
+	InnerCounterDropPrefixUpset           = 127
+	InnerCounterPrefixRowUpset            = 128
 )
 
 // InnerCounters is ordered by index.
@@ -213,58 +214,59 @@ var InnerCounters = []Counter{
 	{Name: "drop_frag_overlap", Index: 73, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_frag_orphan", Index: 74, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_frag_full", Index: 75, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 76, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 77, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 78, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 80, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 84, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 87, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 88, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 89, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 91, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 92, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 93, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 94, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 96, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 97, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 98, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 99, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 100, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 101, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 102, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 103, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 104, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 105, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 106, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 107, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 108, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 109, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 110, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 111, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 112, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 113, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 114, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel", Index: 115, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear", Index: 116, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_tunnel", Index: 117, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_clear", Index: 118, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_punt_overflow", Index: 119, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_frag_conflict", Index: 120, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_tunnel_mtu", Index: 121, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_mtu", Index: 122, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_red_mtu", Index: 123, Path: "decrypt", Kind: "drop"},
-	{Name: "red_frag_packets", Index: 124, Path: "decrypt", Kind: "info"},
-	{Name: "red_frag_split", Index: 125, Path: "decrypt", Kind: "split"},
-	{Name: "drop_prefix_upset", Index: 126, Path: "decrypt", Kind: "drop"},
-	{Name: "prefix_row_upset", Index: 127, Path: "decrypt", Kind: "info"},
+	{Name: "policy_row_upset", Index: 76, Path: "encrypt", Kind: "info"},
+	{Name: "link_rx_packets", Index: 77, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 78, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 79, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 80, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 92, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 93, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 95, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 96, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 97, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 98, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 100, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 101, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 102, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 103, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 104, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 105, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 106, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 107, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 108, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 109, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 110, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 111, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 112, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 113, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 114, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 115, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel", Index: 116, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear", Index: 117, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_tunnel", Index: 118, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_clear", Index: 119, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_punt_overflow", Index: 120, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_frag_conflict", Index: 121, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_tunnel_mtu", Index: 122, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_mtu", Index: 123, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_red_mtu", Index: 124, Path: "decrypt", Kind: "drop"},
+	{Name: "red_frag_packets", Index: 125, Path: "decrypt", Kind: "info"},
+	{Name: "red_frag_split", Index: 126, Path: "decrypt", Kind: "split"},
+	{Name: "drop_prefix_upset", Index: 127, Path: "decrypt", Kind: "drop"},
+	{Name: "prefix_row_upset", Index: 128, Path: "decrypt", Kind: "info"},
 }
 
 // Counter indices of the crypto chip.

@@ -44,6 +44,7 @@ var (
 	CommonCapabilityCoreKhz                = Register{Name: "capability_core_khz", Offset: 0x054, Count: 1, Role: Status}
 	CommonCapabilityCoreKhzKhz             = Field{LSB: 0, Width: 20}
 	CommonCapabilityPrefixBits             = Register{Name: "capability_prefix_bits", Offset: 0x058, Count: 1, Role: Build}
+	CommonCapabilityPolicyBits             = Register{Name: "capability_policy_bits", Offset: 0x05c, Count: 1, Role: Build}
 	CommonStatus                           = Register{Name: "status", Offset: 0x084, Count: 1, Role: Status}
 	CommonStatusReady                      = Field{LSB: 0, Width: 1}
 	CommonStatusLinkUp                     = Field{LSB: 1, Width: 1}
@@ -89,6 +90,7 @@ var CommonRegisters = []Register{
 	CommonCapabilityPeerBits,
 	CommonCapabilityCoreKhz,
 	CommonCapabilityPrefixBits,
+	CommonCapabilityPolicyBits,
 	CommonStatus,
 	CommonCyclesLo,
 	CommonCyclesHi,

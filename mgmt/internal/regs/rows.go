@@ -224,21 +224,21 @@ var PrefixChildRow = struct {
 	Child0, Child1, Child2, Child3, Child4, Child5, Child6, Child7, Child8, Child9, Child10, Child11, Child12, Child13, Child14, Valid Field
 }{
 	Bits:    241,
-	Child0:  Field{LSB: 0, Width: 12},
-	Child1:  Field{LSB: 16, Width: 12},
-	Child2:  Field{LSB: 32, Width: 12},
-	Child3:  Field{LSB: 48, Width: 12},
-	Child4:  Field{LSB: 64, Width: 12},
-	Child5:  Field{LSB: 80, Width: 12},
-	Child6:  Field{LSB: 96, Width: 12},
-	Child7:  Field{LSB: 112, Width: 12},
-	Child8:  Field{LSB: 128, Width: 12},
-	Child9:  Field{LSB: 144, Width: 12},
-	Child10: Field{LSB: 160, Width: 12},
-	Child11: Field{LSB: 176, Width: 12},
-	Child12: Field{LSB: 192, Width: 12},
-	Child13: Field{LSB: 208, Width: 12},
-	Child14: Field{LSB: 224, Width: 12},
+	Child0:  Field{LSB: 0, Width: 14},
+	Child1:  Field{LSB: 16, Width: 14},
+	Child2:  Field{LSB: 32, Width: 14},
+	Child3:  Field{LSB: 48, Width: 14},
+	Child4:  Field{LSB: 64, Width: 14},
+	Child5:  Field{LSB: 80, Width: 14},
+	Child6:  Field{LSB: 96, Width: 14},
+	Child7:  Field{LSB: 112, Width: 14},
+	Child8:  Field{LSB: 128, Width: 14},
+	Child9:  Field{LSB: 144, Width: 14},
+	Child10: Field{LSB: 160, Width: 14},
+	Child11: Field{LSB: 176, Width: 14},
+	Child12: Field{LSB: 192, Width: 14},
+	Child13: Field{LSB: 208, Width: 14},
+	Child14: Field{LSB: 224, Width: 14},
 	Valid:   Field{LSB: 240, Width: 1},
 }
 
@@ -265,6 +265,28 @@ var HopGroupRow = struct {
 	Last:      Field{LSB: 32, Width: 2},
 	Connected: Field{LSB: 34, Width: 1},
 	Valid:     Field{LSB: 35, Width: 1},
+}
+
+// PrefixPolicyRow is the layout of one row.
+var PrefixPolicyRow = struct {
+	Bits                                                                                                         int
+	SrcPrefix, SrcLength, Next, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp Field
+}{
+	Bits:      405,
+	SrcPrefix: Field{LSB: 0, Width: 64},
+	SrcLength: Field{LSB: 64, Width: 7},
+	Next:      Field{LSB: 80, Width: 14},
+	Sa:        Field{LSB: 304, Width: 16},
+	Priority:  Field{LSB: 320, Width: 32},
+	Valid:     Field{LSB: 352, Width: 1},
+	Action:    Field{LSB: 353, Width: 2},
+	Fragment:  Field{LSB: 355, Width: 1},
+	Mtu:       Field{LSB: 356, Width: 14},
+	Transport: Field{LSB: 370, Width: 1},
+	Tfc:       Field{LSB: 371, Width: 12},
+	ByDscp:    Field{LSB: 383, Width: 1},
+	Usage:     Field{LSB: 384, Width: 20},
+	Clamp:     Field{LSB: 404, Width: 1},
 }
 
 // OutboundKeyRow is the layout of one row.

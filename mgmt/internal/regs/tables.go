@@ -21,6 +21,7 @@ var (
 	InnerTablePrefixChild   = Table{Name: "prefix_child", Number: 13, Kind: "direct", RowBits: 241}
 	InnerTablePrefixRoot    = Table{Name: "prefix_root", Number: 14, Kind: "direct", RowBits: 13}
 	InnerTableHopGroup      = Table{Name: "hop_group", Number: 15, Kind: "direct", RowBits: 36}
+	InnerTablePrefixPolicy  = Table{Name: "prefix_policy", Number: 16, Kind: "direct", RowBits: 405}
 )
 
 // InnerTables is ordered by number.
@@ -41,6 +42,7 @@ var InnerTables = []Table{
 	InnerTablePrefixChild,
 	InnerTablePrefixRoot,
 	InnerTableHopGroup,
+	InnerTablePrefixPolicy,
 }
 
 // Tables of the crypto chip.

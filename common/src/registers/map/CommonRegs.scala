@@ -50,6 +50,7 @@ object CommonRegs {
     val khz = RowField(0, 20)
   }
   val capabilityPrefixBits = RegisterDesc("capability_prefix_bits", 0x058, RegisterRole.Build)
+  val capabilityPolicyBits = RegisterDesc("capability_policy_bits", 0x05c, RegisterRole.Build)
   val status = RegisterDesc("status", 0x084, RegisterRole.Status)
   object Status {
     val ready = RowField(0, 1)
@@ -104,6 +105,7 @@ object CommonRegs {
     capabilityPeerBits,
     capabilityCoreKhz,
     capabilityPrefixBits,
+    capabilityPolicyBits,
     status,
     cyclesLo,
     cyclesHi,

@@ -324,21 +324,21 @@ object PrefixRow extends Row {
 
 object PrefixChildRow extends Row {
   val bits: Int = 241
-  val child0 = RowField(0, 12)
-  val child1 = RowField(16, 12)
-  val child2 = RowField(32, 12)
-  val child3 = RowField(48, 12)
-  val child4 = RowField(64, 12)
-  val child5 = RowField(80, 12)
-  val child6 = RowField(96, 12)
-  val child7 = RowField(112, 12)
-  val child8 = RowField(128, 12)
-  val child9 = RowField(144, 12)
-  val child10 = RowField(160, 12)
-  val child11 = RowField(176, 12)
-  val child12 = RowField(192, 12)
-  val child13 = RowField(208, 12)
-  val child14 = RowField(224, 12)
+  val child0 = RowField(0, 14)
+  val child1 = RowField(16, 14)
+  val child2 = RowField(32, 14)
+  val child3 = RowField(48, 14)
+  val child4 = RowField(64, 14)
+  val child5 = RowField(80, 14)
+  val child6 = RowField(96, 14)
+  val child7 = RowField(112, 14)
+  val child8 = RowField(128, 14)
+  val child9 = RowField(144, 14)
+  val child10 = RowField(160, 14)
+  val child11 = RowField(176, 14)
+  val child12 = RowField(192, 14)
+  val child13 = RowField(208, 14)
+  val child14 = RowField(224, 14)
   val valid = RowField(240, 1)
   val fields: Seq[(String, RowField)] = Seq(
     "child0" -> child0,
@@ -387,6 +387,40 @@ object HopGroupRow extends Row {
     "last" -> last,
     "connected" -> connected,
     "valid" -> valid
+  )
+}
+
+object PrefixPolicyRow extends Row {
+  val bits: Int = 405
+  val srcPrefix = RowField(0, 64)
+  val srcLength = RowField(64, 7)
+  val next = RowField(80, 14)
+  val sa = RowField(304, 16)
+  val priority = RowField(320, 32)
+  val valid = RowField(352, 1)
+  val action = RowField(353, 2)
+  val fragment = RowField(355, 1)
+  val mtu = RowField(356, 14)
+  val transport = RowField(370, 1)
+  val tfc = RowField(371, 12)
+  val byDscp = RowField(383, 1)
+  val usage = RowField(384, 20)
+  val clamp = RowField(404, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "src_prefix" -> srcPrefix,
+    "src_length" -> srcLength,
+    "next" -> next,
+    "sa" -> sa,
+    "priority" -> priority,
+    "valid" -> valid,
+    "action" -> action,
+    "fragment" -> fragment,
+    "mtu" -> mtu,
+    "transport" -> transport,
+    "tfc" -> tfc,
+    "by_dscp" -> byDscp,
+    "usage" -> usage,
+    "clamp" -> clamp
   )
 }
 

@@ -2,21 +2,46 @@
 package sallyport.iface.forwarding
 
 import chisel3._
+import chisel3.util.Valid
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{HopGroupRow, HostRow, NextHopRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.{CuckooHash, FlippedCuckooTable, TablePort}
-import sallyport.iface.prefixes.{HopGroups, PrefixImage, TestPrefix}
+import sallyport.iface.prefixes.{HopGroups, PrefixImage, PrefixTurns, TestPrefix}
 
 import java.net.InetAddress
 import scala.util.Random
 
-/** [[NextHopLookup]] whose rows of hosts have flipped bits. */
+/** [[NextHopLookup]] with its trees, whose rows of hosts have flipped bits. */
 private class FlippedHosts(hosts: Int, hops: Int) extends Module {
   val flips = IO(FlippedCuckooTable.flips(HostRow.bits))
-  private val lookup = Module(new NextHopLookup(hosts, hops, 256, FlippedCuckooTable.table(flips)))
-  val io = IO(chiselTypeOf(lookup.io))
-  io <> lookup.io
+  private val lookup = Module(new NextHopLookup(hosts, hops, FlippedCuckooTable.table(flips)))
+  private val turns = Module(new PrefixTurns(256))
+  val io = IO(new Bundle {
+    val box = Input(chiselTypeOf(lookup.io.box))
+    val packet = Flipped(Valid(new NextHopQuery))
+    val named = Input(UInt(16.W))
+    val found = Output(new NextHop)
+    val hostTable = Flipped(new TablePort)
+    val nextHopTable = Flipped(new TablePort)
+    val groupTable = Flipped(new TablePort)
+    val prefixTables = chiselTypeOf(turns.io.tables)
+    val ready = Output(Bool())
+  })
+  lookup.io.box := io.box
+  lookup.io.packet := io.packet
+  lookup.io.named := io.named
+  io.found := lookup.io.found
+  lookup.io.hostTable <> io.hostTable
+  lookup.io.nextHopTable <> io.nextHopTable
+  lookup.io.groupTable <> io.groupTable
+  turns.io.tables <> io.prefixTables
+  turns.io.route := lookup.io.route
+  lookup.io.group := turns.io.group
+  lookup.io.groupUpset := turns.io.groupUpset
+  turns.io.policy.valid := false.B
+  turns.io.policy.bits := DontCare
+  io.ready := lookup.io.ready && turns.io.ready
 }
 
 /** Which station a packet goes to (RFC 1812 5.2.4.3). */
@@ -119,10 +144,11 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       else Nowhere
     }
 
-    /** The answers to queries of consecutive cycles. */
+    /** The answers to queries of every second cycle. */
     def ask(queries: Seq[Query]): Seq[Answer] = {
-      val answers = for (cycle <- 0 until queries.size + NextHopLookup.latency) yield {
-        val query = queries.lift(cycle)
+      def at(cycle: Int): Option[Query] = Option.when(cycle % 2 == 0)(queries.lift(cycle / 2)).flatten
+      val answers = for (cycle <- 0 until 2 * queries.size + NextHopLookup.latency) yield {
+        val query = at(cycle)
         dut.io.packet.valid.poke(query.isDefined)
         for (Query(to, _, from, label) <- query) {
           dut.io.packet.bits.v6.poke(version(to) == 6)
@@ -130,19 +156,19 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
           dut.io.packet.bits.source.poke(number(from))
           dut.io.packet.bits.label.poke(label)
         }
-        for (query <- queries.lift(cycle - NextHopLookup.namedTime)) dut.io.named.poke(query.named)
+        for (query <- at(cycle - NextHopLookup.namedTime)) dut.io.named.poke(query.named)
         val answered = answer()
         dut.clock.step()
         answered
       }
-      answers.drop(NextHopLookup.latency)
+      answers.drop(NextHopLookup.latency).grouped(2).map(_.head).toSeq
     }
     def ask(to: String, named: Int): Answer = ask(Seq(Query(to, named))).head
   }
 
   private def station(n: Int): Station = Station(BigInt(0x020000000000L) + n)
 
-  test("hosts at the port, gateways, unknown hosts and nothing at all, at a packet a cycle") {
+  test("hosts at the port, gateways, unknown hosts and nothing at all, at a packet every second cycle") {
     simulate(new FlippedHosts(hosts, hops)) { dut =>
       val bench = new Bench(dut)
       bench.start()

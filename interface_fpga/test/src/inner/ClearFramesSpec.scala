@@ -41,7 +41,7 @@ class ClearFramesSpec extends AnyFunSuite with InnerPathsModel {
         val before = bench.counters()
         bench.frames.clear()
         bench.fromLink(packet)
-        bench.idle(80)
+        bench.idle(120)
         assert(bench.balanced(before) - "tx_bytes" == Map("link_rx_packets" -> 1, counter -> 1), hex(packet.bytes))
         assert(bench.frames.toSeq == (if (counter == "tx_frames") Seq(packet.bytes) else Nil))
       }

@@ -36,7 +36,7 @@ class DecryptAuditSpec extends AnyFunSuite with InnerPathsModel {
       /** All events that wait once these packets went by. */
       def send(packets: LinkPacket*): Seq[Event] = {
         packets.foreach(bench.fromLink)
-        bench.idle(100)
+        bench.idle(250)
         Iterator.continually(oldest).takeWhile(Fields.valid(_) == 1).map { value =>
           val event = of(value, bench.bus.read(InnerRegs.auditSequence))
           bench.bus.write(InnerRegs.auditControl, AuditControl.pop.put(1))
@@ -140,7 +140,7 @@ class DecryptAuditSpec extends AnyFunSuite with InnerPathsModel {
       for ((packet, selectors) <- known) {
         val before = now
         bench.fromLink(packet)
-        bench.idle(60)
+        bench.idle(120)
         val (time, seen) = take()
         assert(time > before && time < now)
         assert(seen == selectors, show(packet))

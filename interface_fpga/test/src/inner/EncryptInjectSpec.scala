@@ -19,7 +19,7 @@ class EncryptInjectSpec extends AnyFunSuite with InnerPathsModel {
 
   private def unlimited(bench: InnerBench): Unit = {
     bench.bus.write(InnerRegs.limitInjectEncrypt, 0)
-    bench.idle(40)
+    bench.idle(120)
   }
 
   test("they go by the policies with the TTL that they have; none leaves at the port, and few go back") {
@@ -139,7 +139,7 @@ class EncryptInjectSpec extends AnyFunSuite with InnerPathsModel {
       bench.start()
       val limit = InnerRegs.LimitInjectEncrypt.rate.put(1) | InnerRegs.LimitInjectEncrypt.burst.put(4)
       bench.bus.write(InnerRegs.limitInjectEncrypt, limit)
-      bench.idle(40)
+      bench.idle(120)
       val (good, ours) = (encrypts.find(_.counter == "tx_protect").get, encrypts.find(_.counter == "tx_bypass").get)
       val before = bench.counters()
       for (_ <- 0 until 10) bench.inject(ours.frame, encrypt = true)

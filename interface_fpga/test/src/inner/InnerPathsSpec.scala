@@ -27,7 +27,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       val none = bench.counters()
       assert(none.values.forall(_ == 0))
       // Nothing passes before software says so.
-      bench.receive(encrypts.head.frame, gap = 60)
+      bench.receive(encrypts.head.frame, gap = 120)
       assert(bench.balanced(none) == Map("rx_frames" -> 1, "rx_bytes" -> 64, "drop_not_ready" -> 1))
       InnerSetup.write(bench.bus, config)
 
@@ -71,7 +71,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       bench.bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1) | InnerRegs.Control.macFilter.put(1))
       for (address <- Seq("020000000001", "020000000009", "030000000009", "ffffffffffff"))
         bench.receive(bytes(address) ++ good.frame.drop(6))
-      bench.idle(60)
+      bench.idle(120)
       val filtered = Map("rx_frames" -> 4, "drop_mac_filter" -> 1, "drop_mac_group" -> 2, "tx_protect" -> 1)
       assert(bench.balanced(before) - "rx_bytes" == filtered)
       bench.bus.write(InnerRegs.control, InnerRegs.Control.rxEnable.put(1))
@@ -81,7 +81,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       bench.toLink.clear()
       dut.io.linkUp.poke(false)
       bench.idle(3)
-      bench.receive(good.frame, gap = 60)
+      bench.receive(good.frame, gap = 120)
       dut.io.linkUp.poke(true)
       bench.idle(3)
       assert(bench.balanced(before) - "rx_bytes" == Map("rx_frames" -> 1, "drop_link_down" -> 1))
@@ -91,7 +91,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       dut.io.punt.ready.poke(false)
       for (_ <- 0 until 300) bench.receive(arp.frame, gap = 1)
       for (_ <- 0 until 10) bench.receive(good.frame, gap = 1)
-      bench.idle(60)
+      bench.idle(120)
       assert(bench.toLink.size == 10, "a dead CPU holds up traffic")
       dut.io.punt.ready.poke(true)
       bench.idle(800) // a frame is two beats, with its header
@@ -233,7 +233,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       val one = decrypts.find(_.counter == "tx_frames").get
       assert(bench.bus.writeRow(InnerTables.selector, 5, InnerSetup.selectors(5)))
       for (_ <- 0 until 2) bench.fromLink(one.packet)
-      bench.idle(60)
+      bench.idle(120)
       assert(bench.balanced(before) - "tx_bytes" == Map("link_rx_packets" -> 2, "tx_frames" -> 1, "drop_replayed" -> 1))
 
       // Writes under traffic at full rate: one packet again and again is good once after each write
@@ -249,7 +249,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       for (_ <- 0 until 5; sa <- Seq(7, 5, 8))
         assert(bench.bus.writeRow(InnerTables.selector, sa, InnerSetup.selectors(sa)))
       link.valid.poke(false)
-      bench.idle(60)
+      bench.idle(120)
       val rewritten = bench.balanced(before)
       assert(rewritten("tx_frames") == 6 && rewritten("drop_replayed") == rewritten("link_rx_packets") - 6)
 
@@ -271,7 +271,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       for (index <- Seq(14, 15))
         assert(bench.bus.writeRow(window, index, ReplayRow.top.put(highest) | ReplayRow.last.put(highest)))
       link.valid.poke(false)
-      bench.idle(60)
+      bench.idle(120)
       val preset = bench.balanced(before)
       assert(preset("drop_too_old") > 0 && preset("drop_replayed") > 0)
       assert(preset("drop_too_old") + preset("drop_replayed") == preset("link_rx_packets"))
@@ -282,7 +282,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       before = bench.counters()
       bench.bus.write(InnerRegs.control, 0)
       bench.fromLink(one.packet.copy(sequence = 5000))
-      bench.idle(60)
+      bench.idle(120)
       assert(bench.balanced(before) == Map("link_rx_packets" -> 1, "drop_tx_disabled" -> 1))
       bench.bus.write(InnerRegs.control, InnerRegs.Control.txEnable.put(1))
       before = bench.counters()

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
-/** An IPv4 packet to another address, with a right checksum. */
+/** IPv4 packets of fewer than 256 bytes with other addresses, and a right checksum. */
 object Packet4 {
-  def to(packet: Seq[Byte], address: Seq[Int]): Seq[Byte] = {
+
+  /** A packet to another address. */
+  def to(packet: Seq[Byte], address: Seq[Int]): Seq[Byte] =
+    between(packet, packet.slice(12, 16).map(_.toInt), address)
+
+  /** The same from another one. */
+  def between(packet: Seq[Byte], from: Seq[Int], to: Seq[Int]): Seq[Byte] = {
     val header = packet.take(20).toArray
-    for ((byte, n) <- address.zipWithIndex) header(16 + n) = byte.toByte
+    for ((byte, n) <- (from ++ to).zipWithIndex) header(12 + n) = byte.toByte
     header(2) = 0
     header(3) = packet.length.toByte
     header(10) = 0

@@ -10,10 +10,10 @@ import scala.util.Random
 
 class SpdDecisionSpec extends AnyFunSuite with CompiledOnce {
   private case class Answer(hit: Boolean, action: Int, sa: Int, priority: Int)
-  private case class Answers(flow: Answer, rule: Answer, upset: Boolean) {
+  private case class Answers(flow: Answer, prefix: Answer, rule: Answer, upset: Boolean) {
 
-    /** RFC 4301 4.4.1: the SPD is ordered; the flow wins at equality. */
-    def first: Option[Answer] = Seq(flow, rule).filter(_.hit).minByOption(_.priority)
+    /** RFC 4301 4.4.1: the SPD is ordered; at equality the first of these wins. */
+    def first: Option[Answer] = Seq(flow, prefix, rule).filter(_.hit).minByOption(_.priority)
   }
 
   /** RFC 4301 6.2, and the order of the SPD for a DISCARD policy of the error itself. */
@@ -32,21 +32,22 @@ class SpdDecisionSpec extends AnyFunSuite with CompiledOnce {
       val actions = Seq(Action.discard, Action.bypass, Action.protect, Action.punt)
       def answer() =
         Answer(
-          random.nextInt(3) > 0,
+          random.nextBoolean(),
           actions(random.nextInt(4)),
           random.nextInt(1 << 16),
           priorities(random.nextInt(4))
         )
-      def answers() = Answers(answer(), answer(), random.nextInt(20) == 0)
-      def put(given: Answers): Unit = {
-        for ((port, answer) <- Seq(dut.io.in.flow -> given.flow, dut.io.in.rule -> given.rule)) {
+      def answers() = Answers(answer(), answer(), answer(), random.nextInt(20) == 0)
+      def put(answers: Answers): Unit = {
+        val in = dut.io.in
+        for ((port, answer) <- Seq(in.flow -> answers.flow, in.prefix -> answers.prefix, in.rule -> answers.rule)) {
           port.hit.poke(answer.hit)
           port.action.poke(answer.action)
           port.sa.poke(answer.sa)
           // The highest bit counts as any.
           port.priority.poke(if (answer.priority == Int.MaxValue) BigInt("ffffffff", 16) else BigInt(answer.priority))
         }
-        dut.io.in.upset.poke(given.upset)
+        dut.io.in.upset.poke(answers.upset)
       }
 
       var seen = Map.empty[String, Int].withDefaultValue(0)

@@ -17,7 +17,7 @@ class SpdUpsetSpec extends AnyFunSuite with InnerPathsModel {
 
       def send(row: Encrypt): Seq[LinkPacket] = {
         bench.toLink.clear()
-        bench.receive(row.frame, gap = 60)
+        bench.receive(row.frame, gap = 120)
         bench.toLink.toSeq
       }
       for (row <- Seq(flow, clear)) assert(send(row) == row.expected)
@@ -75,7 +75,7 @@ class SpdUpsetSpec extends AnyFunSuite with InnerPathsModel {
       }
       def leave(rows: Encrypt*): Seq[LinkPacket] = {
         bench.toLink.clear()
-        for (row <- rows) bench.receive(row.frame, gap = 60)
+        for (row <- rows) bench.receive(row.frame, gap = 120)
         bench.toLink.toSeq
       }
       def good(): Unit = {

@@ -3,7 +3,7 @@ package sallyport.iface.prefixes
 
 import sallyport.common.registers.map.{PrefixChildRow, PrefixRootRow, PrefixRow}
 
-/** A prefix of the first 64 bits of an address, and the group that it leads to. */
+/** A prefix of the first 64 bits of an address, and the group or policy that it leads to. */
 case class TestPrefix(v6: Boolean, key: BigInt, length: Int, group: Int) {
   private val size = BigInt(1) << (PrefixNode.keyBits - length)
   val first: BigInt = key / size * size
@@ -31,12 +31,25 @@ object PrefixImage {
   /**
    * @param fill ends of each node of the last level
    * @param firstRow of each level: rows before it stay as they are
+   * @param policies prefixes of policies, which do not nest
    */
-  def rows(prefixes: Seq[TestPrefix], fill: Int = 9, firstRow: Seq[Int] = Seq.fill(5)(0)): PrefixRows = {
+  def rows(
+      prefixes: Seq[TestPrefix],
+      fill: Int = 9,
+      firstRow: Seq[Int] = Seq.fill(5)(0),
+      policies: Seq[TestPrefix] = Nil
+  ): PrefixRows = {
     val next = firstRow.toArray
     val nodes, children, roots = Seq.newBuilder[(Int, BigInt)]
 
-    def node(level: Int, ends: Seq[BigInt], from: BigInt, to: BigInt, of: Seq[TestPrefix]): Int = {
+    def node(
+        level: Int,
+        ends: Seq[BigInt],
+        from: BigInt,
+        to: BigInt,
+        of: Seq[TestPrefix],
+        ofPolicies: Boolean
+    ): Int = {
       val row = next(level)
       next(level) += 1
       // Ends for this node: so many that each part fits the levels below.
@@ -49,27 +62,26 @@ object PrefixImage {
       val whole = level == 0
       val groups = places.map { case (start, end) =>
         val longest = of.filter(_.covers(start, end)).maxByOption(_.length)
-        longest.filter(p => whole || !p.covers(from, to)).fold(0)(_.group)
+        if (ofPolicies) 0 else longest.filter(p => whole || !p.covers(from, to)).fold(0)(_.group)
       }
       val endFields = PrefixNode.ends.zipWithIndex.map { case (field, n) => field.put(own.lift(n).getOrElse(keys - 1)) }
       val groupFields = groups.zip(PrefixNode.groups).map { case (group, field) => field.put(group) }
       val index = level << PrefixNode.rowBits | row
       nodes += index -> (PrefixRow.valid.put(1) | (endFields ++ groupFields).reduce(_ | _))
-      if (below > 0) {
-        val rows = places.zip(PrefixNode.children).map { case ((start, end), field) =>
-          field.put(node(level + 1, ends.filter(e => start < e && e < end), start, end, of))
-        }
-        children += index -> (PrefixChildRow.valid.put(1) | rows.reduce(_ | _))
+      val rows = places.zip(PrefixNode.children).map { case ((start, end), field) =>
+        if (below > 0) field.put(node(level + 1, ends.filter(e => start < e && e < end), start, end, of, ofPolicies))
+        else field.put(of.find(_.covers(start, end)).fold(0)(_.group))
       }
+      if (below > 0 || ofPolicies) children += index -> (PrefixChildRow.valid.put(1) | rows.reduce(_ | _))
       row
     }
 
-    for (v6 <- Seq(false, true)) {
-      val of = prefixes.filter(_.v6 == v6)
+    for (ofPolicies <- Seq(false, true); v6 <- Seq(false, true)) {
+      val of = (if (ofPolicies) policies else prefixes).filter(_.v6 == v6)
       val ends = of.flatMap(p => Seq(p.first, p.end)).filter(e => e > 0 && e < keys).distinct.sorted
       if (of.nonEmpty) {
-        val root = PrefixRootRow.node.put(node(0, ends, 0, keys, of)) | PrefixRootRow.valid.put(1)
-        roots += (if (v6) 1 else 0) -> root
+        val root = PrefixRootRow.node.put(node(0, ends, 0, keys, of, ofPolicies)) | PrefixRootRow.valid.put(1)
+        roots += ((if (ofPolicies) 2 else 0) + (if (v6) 1 else 0)) -> root
       }
     }
     PrefixRows(nodes.result(), children.result(), roots.result())

@@ -25,7 +25,7 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
       val random = new Random(5)
       dut.io.in.live.poke(false)
       dut.io.nodes.access.valid.poke(false)
-      dut.io.children.get.access.valid.poke(false)
+      dut.io.children.access.valid.poke(false)
       dut.reset.poke(true)
       dut.clock.step()
       dut.reset.poke(false)
@@ -37,7 +37,7 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
       val child = children.map { case (f, v) => f.put(v) }.reduce(_ | _) | PrefixChildRow.valid.put(1)
       val row = 5
       val word = withParity(node, PrefixRow.bits)
-      val childWord = withParity(child, PrefixChildRow.bits)
+      val childWord = withParity(PrefixLevel.children.pack(child), PrefixLevel.children.bits)
 
       /** Group and next node of a key, or nothing for an upset. */
       def ask(key: BigInt, group: Int = 0, upset: Boolean = false): Option[(Int, Int)] = {
@@ -57,7 +57,7 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
         Option.unless(dut.io.out.upset.peek().litToBoolean)(out)
       }
       write(dut.io.nodes, dut.clock, row, word)
-      write(dut.io.children.get, dut.clock, row, childWord)
+      write(dut.io.children, dut.clock, row, childWord)
       val limits = ends.map(_._2)
       for (end <- limits; key <- Seq(end - 1, end, end + 1, end ^ 0xff, end ^ (BigInt(0xff) << 24))) {
         val place = limits.count(_ <= key)
@@ -70,12 +70,56 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
         assert(ask(limits(bit % 14)).isEmpty, s"bit $bit of the node")
       }
       write(dut.io.nodes, dut.clock, row, word)
-      for (bit <- 0 to PrefixChildRow.bits if !PrefixChildRow.gaps.exists(g => g.lsb <= bit && bit <= g.msb)) {
-        write(dut.io.children.get, dut.clock, row, childWord.flipBit(bit))
+      for (bit <- 0 until PrefixLevel.childBits) {
+        write(dut.io.children, dut.clock, row, childWord.flipBit(bit))
         assert(ask(limits(bit % 14)).isEmpty, s"bit $bit of the children")
       }
-      write(dut.io.children.get, dut.clock, row, childWord)
+      write(dut.io.children, dut.clock, row, childWord)
       assert(ask(limits(6)).isDefined)
+    }
+  }
+
+  test("children of the last level are those of policies alone") {
+    simulate(new PrefixLevel(8, last = true)) { dut =>
+      dut.io.in.live.poke(false)
+      dut.io.nodes.access.valid.poke(false)
+      dut.io.children.access.valid.poke(false)
+      dut.reset.poke(true)
+      dut.clock.step()
+      dut.reset.poke(false)
+      val ends = PrefixNode.ends.map(_.put((BigInt(1) << 64) - 1)).reduce(_ | _)
+      write(
+        dut.io.nodes,
+        dut.clock,
+        3,
+        withParity(ends | PrefixNode.groups.head.put(9) | PrefixRow.valid.put(1), PrefixRow.bits)
+      )
+      val children = PrefixChildRow.valid.put(1) | PrefixNode.children.head.put(0x3abc)
+      val good = withParity(PrefixLevel.children.pack(children), PrefixLevel.children.bits)
+
+      /** Group, child, upset. */
+      def ask(policies: Boolean): (Int, Int, Boolean) = {
+        dut.io.in.live.poke(true)
+        dut.io.in.policies.poke(policies)
+        dut.io.in.key.poke(7)
+        dut.io.in.node.poke(3)
+        dut.io.in.group.poke(0)
+        dut.io.in.upset.poke(false)
+        dut.clock.step()
+        dut.io.in.live.poke(false)
+        dut.clock.step(PrefixLevel.latency - 1)
+        assert(dut.io.out.policies.peek().litToBoolean == policies)
+        val numbers = (dut.io.out.group.peek().litValue.toInt, dut.io.out.node.peek().litValue.toInt)
+        (numbers._1, numbers._2, dut.io.out.upset.peek().litToBoolean)
+      }
+      write(dut.io.children, dut.clock, 3, good)
+      assert(ask(policies = true) == (9, 0x3abc, false))
+      assert(!ask(policies = false)._3)
+      for (bad <- Seq(good.flipBit(2), BigInt(0))) {
+        write(dut.io.children, dut.clock, 3, bad)
+        assert(ask(policies = true)._3)
+        assert(!ask(policies = false)._3 && ask(policies = false)._1 == 9)
+      }
     }
   }
 }

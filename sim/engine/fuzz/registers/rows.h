@@ -171,21 +171,21 @@ inline constexpr Field kValid{1016, 1};
 }  // namespace prefix_row
 
 namespace prefix_child_row {
-inline constexpr Field kChild0{0, 12};
-inline constexpr Field kChild1{16, 12};
-inline constexpr Field kChild2{32, 12};
-inline constexpr Field kChild3{48, 12};
-inline constexpr Field kChild4{64, 12};
-inline constexpr Field kChild5{80, 12};
-inline constexpr Field kChild6{96, 12};
-inline constexpr Field kChild7{112, 12};
-inline constexpr Field kChild8{128, 12};
-inline constexpr Field kChild9{144, 12};
-inline constexpr Field kChild10{160, 12};
-inline constexpr Field kChild11{176, 12};
-inline constexpr Field kChild12{192, 12};
-inline constexpr Field kChild13{208, 12};
-inline constexpr Field kChild14{224, 12};
+inline constexpr Field kChild0{0, 14};
+inline constexpr Field kChild1{16, 14};
+inline constexpr Field kChild2{32, 14};
+inline constexpr Field kChild3{48, 14};
+inline constexpr Field kChild4{64, 14};
+inline constexpr Field kChild5{80, 14};
+inline constexpr Field kChild6{96, 14};
+inline constexpr Field kChild7{112, 14};
+inline constexpr Field kChild8{128, 14};
+inline constexpr Field kChild9{144, 14};
+inline constexpr Field kChild10{160, 14};
+inline constexpr Field kChild11{176, 14};
+inline constexpr Field kChild12{192, 14};
+inline constexpr Field kChild13{208, 14};
+inline constexpr Field kChild14{224, 14};
 inline constexpr Field kValid{240, 1};
 }  // namespace prefix_child_row
 
@@ -203,6 +203,23 @@ inline constexpr Field kLast{32, 2};
 inline constexpr Field kConnected{34, 1};
 inline constexpr Field kValid{35, 1};
 }  // namespace hop_group_row
+
+namespace prefix_policy_row {
+inline constexpr Field kSrcPrefix{0, 64};
+inline constexpr Field kSrcLength{64, 7};
+inline constexpr Field kNext{80, 14};
+inline constexpr Field kSa{304, 16};
+inline constexpr Field kPriority{320, 32};
+inline constexpr Field kValid{352, 1};
+inline constexpr Field kAction{353, 2};
+inline constexpr Field kFragment{355, 1};
+inline constexpr Field kMtu{356, 14};
+inline constexpr Field kTransport{370, 1};
+inline constexpr Field kTfc{371, 12};
+inline constexpr Field kByDscp{383, 1};
+inline constexpr Field kUsage{384, 20};
+inline constexpr Field kClamp{404, 1};
+}  // namespace prefix_policy_row
 
 namespace outbound_key_row {
 inline constexpr Field kKey{0, 256};

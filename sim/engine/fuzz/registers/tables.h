@@ -23,6 +23,7 @@ enum Table : unsigned {
   kPrefixChild = 13,
   kPrefixRoot = 14,
   kHopGroup = 15,
+  kPrefixPolicy = 16,
 };
 }  // namespace inner
 
