@@ -4,18 +4,19 @@ package prefixes
 
 import "errors"
 
-// Apply makes changes, and returns the rows to write. After an error the tree is as it was. It is a
-// *FullError if the rows do not suffice. To take out a prefix that is not there changes nothing.
+// Apply makes changes of prefixes of a kind, and returns the rows to write. After an error the tree
+// is as it was. It is a *FullError if the rows do not suffice. To take out a prefix that is not
+// there changes nothing.
 //
 // The chip gets all changes at once if the rows suffice for the old nodes and all new ones. Else it
 // gets them in parts, in their order, each with its roots behind its nodes.
-func (t *Tree) Apply(changes []Change) (Writes, error) {
-	writes, err := t.step(changes)
-	if !t.divides(changes, err) {
+func (t *Tree) Apply(kind Kind, changes []Change) (Writes, error) {
+	writes, err := t.step(kind, changes)
+	if !t.divides(kind, changes, err) {
 		return writes, err
 	}
 	before := t.clone()
-	if writes, err = t.parts(changes); err != nil {
+	if writes, err = t.parts(kind, changes); err != nil {
 		*t = *before
 		return nil, err
 	}
@@ -24,17 +25,22 @@ func (t *Tree) Apply(changes []Change) (Writes, error) {
 
 // divides says whether changes that failed may succeed in parts. A root that another daemon wrote
 // goes straight to all of ours.
-func (t *Tree) divides(changes []Change, err error) bool {
+func (t *Tree) divides(kind Kind, changes []Change, err error) bool {
+	for _, r := range t.of(kind) {
+		if r.found {
+			return false
+		}
+	}
 	var full *FullError
-	return errors.As(err, &full) && len(changes) > 1 && !t.roots[0].found && !t.roots[1].found
+	return errors.As(err, &full) && len(changes) > 1
 }
 
-func (t *Tree) parts(changes []Change) (writes Writes, err error) {
+func (t *Tree) parts(kind Kind, changes []Change) (writes Writes, err error) {
 	half := len(changes) / 2
 	for _, part := range [2][]Change{changes[:half], changes[half:]} {
-		some, err := t.step(part)
-		if t.divides(part, err) {
-			some, err = t.parts(part)
+		some, err := t.step(kind, part)
+		if t.divides(kind, part, err) {
+			some, err = t.parts(kind, part)
 		}
 		if err != nil {
 			return nil, err
@@ -45,11 +51,11 @@ func (t *Tree) parts(changes []Change) (writes Writes, err error) {
 }
 
 // step makes changes all at once, or none.
-func (t *Tree) step(changes []Change) (Writes, error) {
+func (t *Tree) step(kind Kind, changes []Change) (Writes, error) {
 	before, room := t.roots, t.room()
-	undo, err := t.set(changes)
-	for version := range t.roots {
-		if r := &t.roots[version]; err == nil && r.found {
+	undo, err := t.set(kind, changes)
+	for _, r := range t.of(kind) {
+		if err == nil && r.found {
 			err = t.lead(r)
 		}
 	}
@@ -61,22 +67,21 @@ func (t *Tree) step(changes []Change) (Writes, error) {
 		for i := len(undo) - 1; i >= 0; i-- {
 			undo[i]()
 		}
-		for version := range t.roots {
-			t.roots[version].row, t.roots[version].valid = before[version].row, before[version].valid
+		for n, r := range t.of(kind) {
+			r.row, r.valid = before[n].row, before[n].valid
 		}
 		return nil, err
 	}
 	var nodes, last Writes
-	for version := range t.roots {
-		r := &t.roots[version]
+	for n, r := range t.of(kind) {
 		if r.found, r.garbage = false, false; r.valid {
 			t.fell(r)
 		}
 		if r.valid {
-			nodes = t.emit(nodes, r, 0, r.row, 0, ^uint64(0))
+			nodes = t.emit(nodes, kind, &r.leads, 0, r.row, 0, ^uint64(0))
 		}
-		if r.row != before[version].row || r.valid != before[version].valid {
-			last = append(last, r.write(version))
+		if r.row != before[n].row || r.valid != before[n].valid {
+			last = append(last, r.write(n))
 		}
 	}
 	t.commit()
@@ -106,24 +111,29 @@ func (t *Tree) keepsSpare(before [levels]int) error {
 	return nil
 }
 
-// set gives prefixes their groups, and the trees their ends. It returns what undoes the former.
-func (t *Tree) set(changes []Change) (undo []func(), err error) {
+// set gives prefixes their rows, and the trees their ends. It returns what undoes the former.
+func (t *Tree) set(kind Kind, changes []Change) (undo []func(), err error) {
 	for _, change := range changes {
 		version, s, err := spanOf(change.Prefix)
 		if err != nil {
 			return undo, err
 		}
-		r := &t.roots[version]
-		if r.groups.of[s] == change.Group {
+		r := &t.roots[int(kind)*versions+version]
+		if r.leads.to[s] == change.Row {
 			continue
 		}
-		before := r.groups.set(s, change.Group)
-		undo = append(undo, func() { r.groups.set(s, before) })
+		before := r.leads.set(s, change.Row)
+		undo = append(undo, func() { r.leads.set(s, before) })
 		if r.found {
 			continue
 		}
 		if err := t.adjust(r, s.ends()); err != nil {
 			return undo, err
+		}
+		if kind == Policies {
+			if err := t.ownWay(r, s.start); err != nil {
+				return undo, err
+			}
 		}
 	}
 	return undo, nil
@@ -141,7 +151,7 @@ func (t *Tree) adjust(r *root, ends []uint64) (err error) {
 		return err
 	}
 	for _, end := range ends {
-		if r.groups.needs(end) {
+		if r.leads.needs(end) {
 			r.row, err = t.put(0, r.row, end)
 		} else {
 			r.row, err = t.remove(0, r.row, end)
@@ -152,6 +162,19 @@ func (t *Tree) adjust(r *root, ends []uint64) (err error) {
 		if t.nodes[0][r.row].count > maxEnds {
 			return t.full(0)
 		}
+	}
+	return nil
+}
+
+// ownWay writes the nodes down to the leaf of a key to new rows. The leaf's place leads to a policy,
+// and no end of its prefix need stand in that leaf.
+func (t *Tree) ownWay(r *root, key uint64) (err error) {
+	for level, at := 0, &r.row; level < levels; level++ {
+		if *at, err = t.own(level, *at); err != nil {
+			return err
+		}
+		n := &t.nodes[level][*at]
+		at = &n.child[n.place(key)]
 	}
 	return nil
 }
@@ -173,7 +196,7 @@ func (t *Tree) plant(r *root) error {
 
 // fell drops those nodes once there is no prefix.
 func (t *Tree) fell(r *root) {
-	if len(r.groups.of) > 0 {
+	if len(r.leads.to) > 0 {
 		return
 	}
 	for level, row := 0, r.row; level < levels; level++ {
@@ -184,19 +207,18 @@ func (t *Tree) fell(r *root) {
 	r.valid = false
 }
 
-// emit gives the places of new nodes their groups, and appends the nodes' rows. The addresses of
-// the node are those from first to last.
-func (t *Tree) emit(out Writes, r *root, level int, row uint16, first, last uint64) Writes {
+// emit gives the places of new nodes what the spans say, and appends the nodes' rows. The addresses
+// of the node are those from first to last.
+func (t *Tree) emit(out Writes, kind Kind, l *leads, level int, row uint16, first, last uint64) Writes {
 	n := &t.nodes[level][row]
 	if n.state != fresh {
 		return out
 	}
 	for place := range n.count + 1 {
-		from, to := n.bounds(place, first, last)
-		n.group[place] = r.groups.at(level, from, to, first, last)
-		if level < leaf {
-			out = t.emit(out, r, level+1, n.child[place], from, to)
+		if n.sets(l, kind, level, place, first, last); level < leaf {
+			from, to := n.bounds(place, first, last)
+			out = t.emit(out, kind, l, level+1, n.child[place], from, to)
 		}
 	}
-	return append(out, n.encode(level, row)...)
+	return append(out, n.encode(kind, level, row)...)
 }

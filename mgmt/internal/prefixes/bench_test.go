@@ -17,13 +17,13 @@ func BenchmarkChange(b *testing.B) {
 			before := heap()
 			tree := New(board)
 			for n, prefix := range prefixes {
-				if _, err := tree.Apply([]Change{{prefix, uint8(1 + n%255)}}); err != nil {
+				if _, err := tree.Apply(Routes, []Change{{prefix, uint16(1 + n%255)}}); err != nil {
 					b.Fatal(err)
 				}
 			}
 			size, rows, n := heap()-before, 0, 0
 			for b.Loop() {
-				writes, err := tree.Apply([]Change{{prefixes[n/2%number], uint8(n % 2)}})
+				writes, err := tree.Apply(Routes, []Change{{prefixes[n/2%number], uint16(n % 2)}})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -50,7 +50,7 @@ func BenchmarkLoad(b *testing.B) {
 		changes = append(changes, Change{prefix, 1})
 	}
 	for b.Loop() {
-		if _, err := New(board).Apply(changes); err != nil {
+		if _, err := New(board).Apply(Routes, changes); err != nil {
 			b.Fatal(err)
 		}
 	}

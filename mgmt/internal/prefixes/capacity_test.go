@@ -65,7 +65,7 @@ func internet(number int) (out []netip.Prefix) {
 func fill(t *testing.T, tree *Tree, prefixes []netip.Prefix) int {
 	t.Helper()
 	for n, prefix := range prefixes {
-		if _, err := tree.Apply([]Change{{prefix, uint8(1 + n%255)}}); err != nil {
+		if _, err := tree.Apply(Routes, []Change{{prefix, uint16(1 + n%255)}}); err != nil {
 			var full *FullError
 			if !errors.As(err, &full) {
 				t.Fatal(err)
@@ -106,10 +106,10 @@ func TestOrders(t *testing.T) {
 			hw := load(t, tree)
 			var changes []Change
 			for n, prefix := range prefixes {
-				changes = append(changes, Change{prefix, uint8(1 + n%7)})
+				changes = append(changes, Change{prefix, uint16(1 + n%7)})
 			}
 			want.apply(changes)
-			writes, err := tree.Apply(changes)
+			writes, err := tree.Apply(Routes, changes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestOrders(t *testing.T) {
 			}
 			check(t, tree)
 			for _, addr := range probes(rand.New(rand.NewPCG(3, 3)), prefixes[:500]) {
-				if got, now := uint8(hw.lookup(addr)), want.longest(addr); got != now {
+				if got, now := uint16(hw.lookup(addr)), want.longest(addr); got != now {
 					t.Fatalf("%v goes to %d, must be %d", addr, got, now)
 				}
 			}
@@ -133,7 +133,7 @@ func load(t *testing.T, tree *Tree) *chip {
 	for level := range levels {
 		for row := range tree.nodes[level] {
 			if n := &tree.nodes[level][row]; n.state == live {
-				for _, w := range n.encode(level, uint16(row)) {
+				for _, w := range n.encode(Routes, level, uint16(row)) {
 					hw.write(t, w)
 				}
 			}
@@ -158,7 +158,7 @@ func TestChurn(t *testing.T) {
 	for step := range 40000 {
 		out, in := r.IntN(target), target+r.IntN(len(all)-target)
 		for _, change := range []Change{{all[out], 0}, {all[in], 5}} {
-			writes, err := tree.Apply([]Change{change})
+			writes, err := tree.Apply(Routes, []Change{change})
 			if err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}

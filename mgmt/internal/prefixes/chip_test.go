@@ -73,12 +73,18 @@ func (c *chip) walk() {
 	}
 }
 
-// lookup walks the five levels.
-func (c *chip) lookup(addr netip.Addr) (group uint64) {
-	version, key := 0, uint64(0)
+// lookup is the group of an address's route.
+func (c *chip) lookup(addr netip.Addr) uint64 {
+	group, _ := c.find(0, addr)
+	return group
+}
+
+// find walks the five levels of a tree: from the root of IPv4, or the one behind that.
+func (c *chip) find(root int, addr netip.Addr) (group, leads uint64) {
+	version, key := root, uint64(0)
 	bytes := addr.AsSlice()
 	if addr.Is6() {
-		version = 1
+		version++
 	}
 	for n := range 8 {
 		key <<= 8
@@ -86,11 +92,11 @@ func (c *chip) lookup(addr netip.Addr) (group uint64) {
 			key |= uint64(bytes[n])
 		}
 	}
-	root, _ := c.read(regs.InnerTablePrefixRoot, version)
-	if regs.PrefixRootRow.Valid.Get(root) == 0 {
-		return 0
+	start, _ := c.read(regs.InnerTablePrefixRoot, version)
+	if regs.PrefixRootRow.Valid.Get(start) == 0 {
+		return 0, 0
 	}
-	row := regs.PrefixRootRow.Node.Get(root)
+	row := regs.PrefixRootRow.Node.Get(start)
 	for level := range 5 {
 		node, _ := c.read(regs.InnerTablePrefix, level<<12|int(row))
 		below, _ := c.read(regs.InnerTablePrefixChild, level<<12|int(row))
@@ -103,15 +109,15 @@ func (c *chip) lookup(addr netip.Addr) (group uint64) {
 		if g := (regs.Field{LSB: 896 + 8*place, Width: 8}).Get(node); g != 0 {
 			group = g
 		}
-		row = regs.Field{LSB: 16 * place, Width: 12}.Get(below)
+		row = regs.Field{LSB: 16 * place, Width: 14}.Get(below)
 	}
-	return group
+	return group, row
 }
 
 // table is what the tree must say: the longest match over all prefixes.
-type table map[netip.Prefix]uint8
+type table map[netip.Prefix]uint16
 
-func (w table) longest(addr netip.Addr) uint8 { return longest(w, addr) }
+func (w table) longest(addr netip.Addr) uint16 { return longest(w, addr) }
 
 // longest is what the longest prefix of those that hold an address has.
 func longest[V comparable](of map[netip.Prefix]V, addr netip.Addr) (none V) {
@@ -125,8 +131,8 @@ func longest[V comparable](of map[netip.Prefix]V, addr netip.Addr) (none V) {
 
 func (w table) apply(changes []Change) {
 	for _, c := range changes {
-		if delete(w, c.Prefix); c.Group != 0 {
-			w[c.Prefix] = c.Group
+		if delete(w, c.Prefix); c.Row != 0 {
+			w[c.Prefix] = c.Row
 		}
 	}
 }

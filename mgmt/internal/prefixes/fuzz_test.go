@@ -37,11 +37,11 @@ func FuzzChanges(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			changes = append(changes, Change{prefix, data[9]})
+			changes = append(changes, Change{prefix, uint16(data[9])})
 			if data[10]&1 == 1 && len(data) >= 22 {
 				continue
 			}
-			writes, err := tree.Apply(changes)
+			writes, err := tree.Apply(Routes, changes)
 			if err == nil {
 				want.apply(changes)
 			}
@@ -57,7 +57,7 @@ func FuzzChanges(f *testing.F) {
 			changes = changes[:0]
 		}
 		for _, addr := range probes(rand.New(rand.NewPCG(1, 1)), named) {
-			if got := uint8(hw.lookup(addr)); got != want.longest(addr) {
+			if got := uint16(hw.lookup(addr)); got != want.longest(addr) {
 				t.Fatalf("%v goes to %d, must be %d", addr, got, want.longest(addr))
 			}
 		}

@@ -69,9 +69,10 @@ func (n *node) setEnds(first, last int, with ...uint64) {
 // rowsOf are the rows of each level.
 func rowsOf(leaves int) [levels]int { return [levels]int{8, 32, 64, leaves / 8, leaves} }
 
-// encode makes the rows of a node. Places that are not in use repeat the last one, so that the key
-// 2^64 - 1, for which unused ends count, finds what it should.
-func (n *node) encode(level int, row uint16) Writes {
+// encode makes the rows of a node of a tree of a kind; a leaf of routes has no children. Places that
+// are not in use repeat the last one, so that the key 2^64 - 1, for which unused ends count, finds
+// what it should.
+func (n *node) encode(kind Kind, level int, row uint16) Writes {
 	p, c := regs.PrefixRow, regs.PrefixChildRow
 	ends, below := make([]uint32, words(p.Bits)), make([]uint32, words(c.Bits))
 	for place := range children {
@@ -89,11 +90,14 @@ func (n *node) encode(level int, row uint16) Writes {
 	c.Valid.Put(below, 1)
 	index := level<<indexOf | int(row)
 	writes := Writes{{regs.InnerTablePrefix, index, ends}, {regs.InnerTablePrefixChild, index, below}}
-	if level == leaf {
+	if !kind.hasChildren(level) {
 		return writes[:1]
 	}
 	return writes
 }
+
+// hasChildren says whether nodes of a level lead on.
+func (k Kind) hasChildren(level int) bool { return level < leaf || k == Policies }
 
 // decode is the reverse of encode. Of two ends 2^64 - 1 the second is none, and so is the first if
 // the places on both sides of it say the same.

@@ -22,7 +22,7 @@ func TestNodeRows(t *testing.T) {
 		if n.count > 0 && r.IntN(2) == 0 {
 			n.ends[n.count-1] = ^uint64(0)
 		}
-		writes := n.encode(0, 5)
+		writes := n.encode(Routes, 0, 5)
 		var back node
 		back.decode(writes[0].Row, writes[1].Row)
 		if back.count != n.count || !slices.Equal(back.ends[:n.count], n.ends[:n.count]) ||

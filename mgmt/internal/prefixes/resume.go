@@ -14,25 +14,31 @@ type Read func(table regs.Table, index int) ([]uint32, error)
 // Resume is the table of a chip that an earlier daemon has written. It has no routes yet, and the
 // first Apply must have all of them. That one leads the chip from its trees to those of the routes,
 // at once, and writes only what differs. Nodes that make no tree go first. If too few rows are free
-// for the new nodes, that Apply gives a *FullError, and the caller may Clear.
+// for the new nodes, that Apply gives a *FullError, and the caller may Clear. The prefixes of
+// policies are those that the chip has.
 //
 // Resume reads each row in use once.
 func Resume(leaves int, read Read) (*Table, error) {
 	t := NewTable(leaves)
-	for version := range t.tree.roots {
-		row, err := read(regs.InnerTablePrefixRoot, version)
+	for n := range t.tree.roots {
+		row, err := read(regs.InnerTablePrefixRoot, n)
 		if err != nil {
 			return nil, err
 		}
-		r := &t.tree.roots[version]
-		r.found = true
+		r := &t.tree.roots[n]
+		r.found = kindOf(n) == Routes
 		if regs.PrefixRootRow.Valid.Get(row) == 0 {
 			continue
 		}
 		r.row = uint16(regs.PrefixRootRow.Node.Get(row))
-		r.valid, err = t.tree.adopt(0, r.row, 0, ^uint64(0), 0, read)
+		r.valid, err = t.tree.adopt(kindOf(n), 0, r.row, 0, ^uint64(0), 0, read)
 		if err != nil {
 			return nil, err
+		}
+		if r.valid && kindOf(n) == Policies {
+			if r.valid = t.tree.recall(&r.leads, 0, r.row, 0, ^uint64(0)); !r.valid {
+				r.leads = leads{to: map[span]uint16{}}
+			}
 		}
 		r.garbage = !r.valid
 		t.tree.keep(r.valid)
@@ -42,7 +48,7 @@ func Resume(leaves int, read Read) (*Table, error) {
 
 // adopt reads a node of the chip, which has the addresses from first to last, and all nodes below
 // it. It says whether they make a tree as this package does.
-func (t *Tree) adopt(level int, row uint16, first, last uint64, siblings int, read Read) (bool, error) {
+func (t *Tree) adopt(kind Kind, level int, row uint16, first, last uint64, siblings int, read Read) (bool, error) {
 	if int(row) >= len(t.nodes[level]) || t.nodes[level][row].state != free {
 		return false, nil
 	}
@@ -52,7 +58,7 @@ func (t *Tree) adopt(level int, row uint16, first, last uint64, siblings int, re
 		return false, err
 	}
 	below := make([]uint32, words(regs.PrefixChildRow.Bits))
-	if level < leaf {
+	if kind.hasChildren(level) {
 		if below, err = read(regs.InnerTablePrefixChild, index); err != nil {
 			return false, err
 		}
@@ -61,17 +67,39 @@ func (t *Tree) adopt(level int, row uint16, first, last uint64, siblings int, re
 	n.decode(ends, below)
 	n.state = fresh
 	t.taken[level] = append(t.taken[level], row)
-	valid := regs.PrefixRow.Valid.Get(ends) == 1 && (level == leaf || regs.PrefixChildRow.Valid.Get(below) == 1)
+	valid := regs.PrefixRow.Valid.Get(ends) == 1 && (!kind.hasChildren(level) || regs.PrefixChildRow.Valid.Get(below) == 1)
 	if !valid || n.count < least(siblings) || !n.rises(first, last) {
 		return false, nil
 	}
 	for place := 0; place <= n.count && level < leaf; place++ {
 		from, to := n.bounds(place, first, last)
-		if good, err := t.adopt(level+1, n.child[place], from, to, n.count, read); !good {
+		if good, err := t.adopt(kind, level+1, n.child[place], from, to, n.count, read); !good {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// recall notes where the leaves below a row of a tree of policies lead. It says whether each place
+// that leads anywhere is a prefix.
+func (t *Tree) recall(l *leads, level int, row uint16, first, last uint64) bool {
+	n := &t.nodes[level][row]
+	for place := range n.count + 1 {
+		from, to := n.bounds(place, first, last)
+		s := span{from, uint8(common(from, to))}
+		switch {
+		case level < leaf:
+			if !t.recall(l, level+1, n.child[place], from, to) {
+				return false
+			}
+		case n.child[place] == 0:
+		case from != s.start&mask(s.length) || to != from|^mask(s.length):
+			return false
+		default:
+			l.set(s, n.child[place])
+		}
+	}
+	return true
 }
 
 // keep makes the nodes live that were adopted last, or forgets them.
@@ -91,7 +119,7 @@ func (t *Tree) keep(good bool) {
 // lead changes the nodes that were found on the chip into those of the prefixes of a root.
 func (t *Tree) lead(r *root) (err error) {
 	wanted := map[uint64]bool{}
-	for s := range r.groups.of {
+	for s := range r.leads.to {
 		for _, end := range s.ends() {
 			wanted[end] = true
 		}
@@ -107,7 +135,7 @@ func (t *Tree) lead(r *root) (err error) {
 		differ = append(differ, end)
 	}
 	slices.Sort(differ)
-	if len(differ) > 0 || !r.valid && len(r.groups.of) > 0 {
+	if len(differ) > 0 || !r.valid && len(r.leads.to) > 0 {
 		if err := t.adjust(r, differ); err != nil {
 			return err
 		}
@@ -134,8 +162,8 @@ func (t *Tree) ends(r *root) (out []uint64) {
 	return out
 }
 
-// regroup writes those nodes to new rows in which a place has another group than its prefixes say,
-// and those above them.
+// regroup writes those nodes of routes to new rows in which a place has another group than its
+// prefixes say, and those above them.
 func (t *Tree) regroup(r *root, level int, row uint16, first, last uint64) (uint16, error) {
 	for place := 0; place <= t.nodes[level][row].count; place++ {
 		n := &t.nodes[level][row]
@@ -146,7 +174,7 @@ func (t *Tree) regroup(r *root, level int, row uint16, first, last uint64) (uint
 				return 0, err
 			}
 		}
-		if child == n.child[place] && n.group[place] == r.groups.at(level, from, to, first, last) {
+		if child == n.child[place] && n.group[place] == r.leads.group(level, from, to, first, last) {
 			continue
 		}
 		if row, err = t.own(level, row); err != nil {
@@ -157,11 +185,11 @@ func (t *Tree) regroup(r *root, level int, row uint16, first, last uint64) (uint
 	return row, nil
 }
 
-// uproot takes those roots from the chip that lead to no tree.
-func (t *Tree) uproot() (writes Writes) {
-	for version := range t.roots {
-		if t.roots[version].garbage {
-			writes = append(writes, (&root{}).write(version))
+// uproot takes those roots of a kind from the chip that lead to no tree.
+func (t *Tree) uproot(kind Kind) (writes Writes) {
+	for n, r := range t.of(kind) {
+		if r.garbage {
+			writes = append(writes, (&root{}).write(n))
 		}
 	}
 	return writes
@@ -195,12 +223,26 @@ func (g *hopGroups) resume(t *Tree, read Read) error {
 	return nil
 }
 
-// Clear empties the table, and gives the writes that take its roots from the chip: then no prefix
-// holds any address, and all rows are free.
+// Clear takes out all routes, and gives the writes that take their roots from the chip: then no
+// route holds any address, and their rows are free.
 func (t *Table) Clear() (writes Writes) {
-	*t = *NewTable(len(t.tree.nodes[leaf]))
-	for version := range t.tree.roots {
-		writes = append(writes, t.tree.roots[version].write(version))
+	t.groups = newHopGroups()
+	for n, r := range t.tree.of(Routes) {
+		if r.valid {
+			t.tree.dropAll(0, r.row)
+		}
+		*r = root{leads: leads{to: map[span]uint16{}}}
+		writes = append(writes, r.write(n))
 	}
+	t.tree.commit()
 	return writes
+}
+
+// dropAll gives up the nodes below a row, and that.
+func (t *Tree) dropAll(level int, row uint16) {
+	n := &t.nodes[level][row]
+	for place := 0; place <= n.count && level < leaf; place++ {
+		t.dropAll(level+1, n.child[place])
+	}
+	t.drop(level, row)
 }

@@ -12,13 +12,28 @@ import (
 // keyBits is how much of an address the tree looks at.
 const keyBits = 64
 
-// versions are the trees of a chip, in the order of the rows of `prefix_root`: IPv4, IPv6.
-const versions = 2
+// The trees of a chip, in the order of the rows of `prefix_root`: those of routes for IPv4 and IPv6,
+// and those of policies.
+const (
+	versions = 2
+	roots    = int(kinds) * versions
+)
 
 // span is a prefix as a range of keys: those whose first `length` bits are those of start.
 type span struct {
 	start  uint64
 	length uint8
+}
+
+// prefix is the span in addresses of a version.
+func (s span) prefix(version int) netip.Prefix {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], s.start)
+	addr := netip.AddrFrom16(b)
+	if version == 0 {
+		addr = netip.AddrFrom4([4]byte(b[:4]))
+	}
+	return netip.PrefixFrom(addr, int(s.length))
 }
 
 func mask(length uint8) uint64 { return ^uint64(0) << (keyBits - length) }
@@ -44,6 +59,12 @@ func keyOf(addr netip.Addr) (version int, key uint64) {
 	return 1, binary.BigEndian.Uint64(sixteen[:8])
 }
 
+// Key is an address as the chip compares it with prefixes.
+func Key(addr netip.Addr) uint64 {
+	_, key := keyOf(addr)
+	return key
+}
+
 // spanOf is a prefix's span. It refuses what the tree cannot hold.
 func spanOf(prefix netip.Prefix) (version int, s span, err error) {
 	switch {
@@ -59,57 +80,70 @@ func spanOf(prefix netip.Prefix) (version int, s span, err error) {
 	return version, span{key, uint8(prefix.Bits())}, nil
 }
 
-// groups are the hop groups of the prefixes of one IP version.
-type groups struct {
-	of       map[span]uint8
+// leads are the rows that the prefixes of one tree lead to.
+type leads struct {
+	to       map[span]uint16
 	ofLength [keyBits + 1]int // how many have each length
 }
 
-// set gives a span a group, 0 for none, and returns the one that it had.
-func (g *groups) set(s span, group uint8) (before uint8) {
-	before = g.of[s]
+// set leads a span to a row, 0 for none, and returns the one that it had.
+func (l *leads) set(s span, row uint16) (before uint16) {
+	before = l.to[s]
 	if before != 0 {
-		g.ofLength[s.length]--
+		l.ofLength[s.length]--
 	}
-	if delete(g.of, s); group != 0 {
-		g.of[s] = group
-		g.ofLength[s.length]++
+	if delete(l.to, s); row != 0 {
+		l.to[s] = row
+		l.ofLength[s.length]++
 	}
 	return before
 }
 
-// covering is the group of the longest span of at least `least` bits that holds all keys from first
+// covering is the row of the longest span of at least `least` bits that holds all keys from first
 // to last; 0 if there is none. It makes at most 65 probes of the map, however many spans there are.
-func (g *groups) covering(first, last uint64, least int) uint8 {
+func (l *leads) covering(first, last uint64, least int) uint16 {
 	for length := common(first, last); length >= least; length-- {
-		if g.ofLength[length] == 0 {
+		if l.ofLength[length] == 0 {
 			continue
 		}
-		if group, ok := g.of[span{first & mask(uint8(length)), uint8(length)}]; ok {
-			return group
+		if row, ok := l.to[span{first & mask(uint8(length)), uint8(length)}]; ok {
+			return row
 		}
 	}
 	return 0
 }
 
-// at is the group of a place, from..to, of a node that has the addresses first..last: that of the
+// group is that of a place, from..to, of a node that has the addresses first..last: that of the
 // longest span that holds all of the place and not all of the node. Nothing is above the root, so
 // a span that holds all of it counts there.
-func (g *groups) at(level int, from, to, first, last uint64) uint8 {
-	if level == 0 {
-		return g.covering(from, to, 0)
+func (l *leads) group(level int, from, to, first, last uint64) uint8 {
+	least := 0
+	if level > 0 {
+		least = common(first, last) + 1
 	}
-	return g.covering(from, to, common(first, last)+1)
+	return uint8(l.covering(from, to, least))
+}
+
+// sets gives a place, from..to, of a node what the spans say: a group, or, of policies, the row to
+// which the place of a leaf leads.
+func (n *node) sets(l *leads, kind Kind, level, place int, first, last uint64) {
+	from, to := n.bounds(place, first, last)
+	switch {
+	case kind == Routes:
+		n.group[place] = l.group(level, from, to, first, last)
+	case level == leaf:
+		n.child[place] = l.covering(from, to, 0)
+	}
 }
 
 // needs says whether a span begins or has ended at this end.
-func (g *groups) needs(end uint64) bool {
+func (l *leads) needs(end uint64) bool {
 	for length := keyBits - bits.TrailingZeros64(end); length <= keyBits; length++ {
-		if g.ofLength[length] == 0 {
+		if l.ofLength[length] == 0 {
 			continue
 		}
 		for _, start := range [2]uint64{end, (end - 1) & mask(uint8(length))} {
-			if _, ok := g.of[span{start, uint8(length)}]; ok {
+			if _, ok := l.to[span{start, uint8(length)}]; ok {
 				return true
 			}
 		}

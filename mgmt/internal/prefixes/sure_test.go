@@ -37,7 +37,7 @@ func thin(t *testing.T, leaves int) (tree *Tree, left []netip.Prefix) {
 				if tree.nodes[leaf][row].count < leastOfMany+spare {
 					return false
 				}
-				_, err := tree.Apply([]Change{{prefix, 0}})
+				_, err := tree.Apply(Routes, []Change{{prefix, 0}})
 				return err == nil
 			})
 		}
@@ -68,17 +68,17 @@ func TestSure(t *testing.T) {
 		t.Logf("%d leaves: thinned to %d prefixes, full with %d, rows in use %v",
 			leaves, len(left), len(left)+full, used(tree))
 		before := tree.clone()
-		if _, err := tree.Apply([]Change{{left[0], 7}, {more[full], 1}}); err == nil {
+		if _, err := tree.Apply(Routes, []Change{{left[0], 7}, {more[full], 1}}); err == nil {
 			t.Fatal("the prefix fitted the second time")
 		}
 		same(t, tree, before)
 		check(t, tree)
 		for _, prefix := range left[:10] {
-			if _, err := tree.Apply([]Change{{prefix, 0}}); err != nil {
+			if _, err := tree.Apply(Routes, []Change{{prefix, 0}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := tree.Apply([]Change{{more[full], 1}}); err != nil {
+		if _, err := tree.Apply(Routes, []Change{{more[full], 1}}); err != nil {
 			t.Error(err)
 		}
 		check(t, tree)
@@ -95,7 +95,7 @@ func TestFullAtOnce(t *testing.T) {
 		for _, prefix := range prefixes[:number] {
 			changes = append(changes, Change{prefix, 1})
 		}
-		_, err = tree.step(changes)
+		_, err = tree.step(Routes, changes)
 		return tree, err
 	}
 	// one more does not fit
@@ -105,7 +105,7 @@ func TestFullAtOnce(t *testing.T) {
 		t.Fatal(number, err)
 	}
 	for _, prefix := range prefixes[:number] {
-		if _, err := tree.Apply([]Change{{prefix, 0}}); err != nil {
+		if _, err := tree.Apply(Routes, []Change{{prefix, 0}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ type Route struct {
 	Hops   Hops
 }
 
-// Table is a Tree with the groups of next hops that its prefixes go to.
+// Table is a Tree with the groups of next hops that its routes go to.
 type Table struct {
 	tree   *Tree
 	groups *hopGroups
@@ -25,7 +25,7 @@ type Table struct {
 // NewTable is the empty table of a chip of as many leaves whose roots are not valid.
 func NewTable(leaves int) *Table { return &Table{New(leaves), newHopGroups()} }
 
-// Apply makes changes, and returns the rows to write. The caller writes them in their order, before
+// Apply makes changes of routes, and returns the rows to write. The caller writes them in their order, before
 // those of the next Apply. After an error the table is as it was; it is a *FullError if the rows of
 // nodes or of groups do not suffice.
 func (t *Table) Apply(routes []Route) (writes Writes, err error) {
@@ -36,7 +36,7 @@ func (t *Table) Apply(routes []Route) (writes Writes, err error) {
 	for _, route := range routes {
 		before, named := now[route.Prefix]
 		if !named {
-			before = t.tree.group(route.Prefix)
+			before = uint8(t.tree.row(Routes, route.Prefix))
 		}
 		row, write, err := t.groups.take(route.Hops)
 		if err != nil {
@@ -46,10 +46,10 @@ func (t *Table) Apply(routes []Route) (writes Writes, err error) {
 		groups = append(groups, write...)
 		now[route.Prefix] = row
 		left = append(left, before)
-		changes = append(changes, Change{route.Prefix, row})
+		changes = append(changes, Change{route.Prefix, uint16(row)})
 	}
-	uproot := t.tree.uproot()
-	writes, err = t.tree.Apply(changes)
+	uproot := t.tree.uproot(Routes)
+	writes, err = t.tree.Apply(Routes, changes)
 	if err != nil {
 		t.undo(changes, groups)
 		return nil, err
@@ -64,10 +64,34 @@ func (t *Table) Apply(routes []Route) (writes Writes, err error) {
 	return append(uproot, slices.Insert(writes, max(first, 0), groups...)...), nil
 }
 
+// ApplyPolicies gives prefixes of destinations their rows of `prefix_policy`, likewise.
+func (t *Table) ApplyPolicies(changes []Change) (Writes, error) {
+	uproot := t.tree.uproot(Policies)
+	writes, err := t.tree.Apply(Policies, changes)
+	if err != nil {
+		return nil, err
+	}
+	return append(uproot, writes...), nil
+}
+
+// PolicyOf is the row of `prefix_policy` of a prefix; 0 if it has none.
+func (t *Table) PolicyOf(prefix netip.Prefix) int { return int(t.tree.row(Policies, prefix)) }
+
+// Policies are the prefixes of destinations, and their rows.
+func (t *Table) Policies() map[netip.Prefix]int {
+	out := map[netip.Prefix]int{}
+	for n, r := range t.tree.of(Policies) {
+		for s, row := range r.leads.to {
+			out[s.prefix(n%versions)] = int(row)
+		}
+	}
+	return out
+}
+
 // undo gives back the groups of changes that are not made, and the rows that were to be written.
 func (t *Table) undo(changes []Change, groups Writes) {
 	for _, change := range changes {
-		t.groups.uses[change.Group]--
+		t.groups.uses[change.Row]--
 	}
 	for _, w := range groups {
 		t.groups.forget(uint8(w.Index))

@@ -22,13 +22,13 @@ func TestRefused(t *testing.T) {
 		"10.1.0.0/8":    "prefix 10.1.0.0/8 has bits behind its length: it must be 10.0.0.0/8",
 	} {
 		before := tree.clone()
-		_, err := tree.Apply([]Change{good, {netip.MustParsePrefix(text), 1}})
+		_, err := tree.Apply(Routes, []Change{good, {netip.MustParsePrefix(text), 1}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 		same(t, tree, before)
 	}
-	if _, err := tree.Apply([]Change{{netip.Prefix{}, 1}}); err == nil {
+	if _, err := tree.Apply(Routes, []Change{{netip.Prefix{}, 1}}); err == nil {
 		t.Error("no prefix at all was taken")
 	}
 }
@@ -40,9 +40,9 @@ func TestEnds(t *testing.T) {
 		"0.0.0.0/0", "::/0", "::/64", "0.0.0.0/32", "255.255.255.255/32", "128.0.0.0/1", "0.0.0.0/1", "8000::/1",
 		"ffff:ffff:ffff:ffff::/64", "ffff:ffff:ffff:fffe::/64", "224.0.0.0/4", "ff00::/8",
 	} {
-		for _, group := range []uint8{1, 0, uint8(n + 2)} {
+		for _, group := range []uint16{1, 0, uint16(n + 2)} {
 			change := []Change{{netip.MustParsePrefix(text), group}}
-			writes, err := tree.Apply(change)
+			writes, err := tree.Apply(Routes, change)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func TestEnds(t *testing.T) {
 			}
 			for prefix := range want {
 				for _, addr := range probes(rand.New(rand.NewPCG(1, 1)), []netip.Prefix{prefix}) {
-					if got, now := uint8(hw.lookup(addr)), want.longest(addr); got != now {
+					if got, now := uint16(hw.lookup(addr)), want.longest(addr); got != now {
 						t.Fatalf("%s to %d: %v goes to %d, must be %d", text, group, addr, got, now)
 					}
 				}
@@ -66,16 +66,16 @@ func TestEnds(t *testing.T) {
 // it.
 func TestNothingChanges(t *testing.T) {
 	tree, prefix := New(256), netip.MustParsePrefix("2001:db8::/32")
-	if writes, err := tree.Apply([]Change{{prefix, 0}}); len(writes) > 0 || err != nil {
+	if writes, err := tree.Apply(Routes, []Change{{prefix, 0}}); len(writes) > 0 || err != nil {
 		t.Errorf("an absent prefix is removed by %v, %v", writes, err)
 	}
-	if writes, err := tree.Apply([]Change{{prefix, 9}}); len(writes) != 10 || err != nil {
+	if writes, err := tree.Apply(Routes, []Change{{prefix, 9}}); len(writes) != 10 || err != nil {
 		t.Errorf("a first prefix takes %d rows, %v", len(writes), err)
 	}
-	if writes, err := tree.Apply([]Change{{prefix, 9}}); len(writes) > 0 || err != nil {
+	if writes, err := tree.Apply(Routes, []Change{{prefix, 9}}); len(writes) > 0 || err != nil {
 		t.Errorf("the same again takes %v, %v", writes, err)
 	}
-	writes, err := tree.Apply([]Change{{prefix, 0}})
+	writes, err := tree.Apply(Routes, []Change{{prefix, 0}})
 	if len(writes) != 1 || err != nil || writes[0].Table != regs.InnerTablePrefixRoot || writes[0].Index != 1 ||
 		regs.PrefixRootRow.Valid.Get(writes[0].Row) != 0 {
 		t.Errorf("the last prefix goes by %v, %v", writes, err)
@@ -198,7 +198,7 @@ func TestSharedGroups(t *testing.T) {
 	for _, uses := range table.groups.uses[1:] {
 		total += uses
 	}
-	if total != len(table.tree.roots[0].groups.of) {
-		t.Errorf("%d uses of groups by %d prefixes", total, len(table.tree.roots[0].groups.of))
+	if total != len(table.tree.roots[0].leads.to) {
+		t.Errorf("%d uses of groups by %d prefixes", total, len(table.tree.roots[0].leads.to))
 	}
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prefixes lays the prefixes of routes into the inner chip's tree (H. Lu, S. Sahni, "A
-// B-Tree Dynamic Router-Table Design", IEEE Transactions on Computers 54, 2005). It works on a copy
-// of the rows. A change never rewrites a row that a look-up can reach: it makes new nodes on the
-// ways to the two ends of its prefix, and then the root leads to them.
+// Package prefixes lays the prefixes of routes, and those of the destinations of policies, into the
+// inner chip's trees (H. Lu, S. Sahni, "A B-Tree Dynamic Router-Table Design", IEEE Transactions on
+// Computers 54, 2005). It works on a copy of the rows. A change never rewrites a row that a look-up
+// can reach: it makes new nodes on the ways to the two ends of its prefix, and then the root leads
+// to them.
 package prefixes
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"net/netip"
 	"slices"
@@ -15,10 +17,21 @@ import (
 	"sallyport/mgmt/internal/regs"
 )
 
-// Change gives a prefix a row of `hop_group`. Group 0 takes the prefix out.
+// Kind says what the prefixes of a tree are of.
+type Kind int
+
+const (
+	// Routes lead to rows of `hop_group`. The longest prefix of an address counts.
+	Routes Kind = iota
+	// Policies lead to rows of `prefix_policy`. None of their prefixes holds another one.
+	Policies
+	kinds
+)
+
+// Change gives a prefix a row of `hop_group`, or of `prefix_policy`. Row 0 takes the prefix out.
 type Change struct {
 	Prefix netip.Prefix
-	Group  uint8
+	Row    uint16
 }
 
 // Write is one row of a table of the inner chip.
@@ -38,23 +51,38 @@ func (e *FullError) Error() string { return e.Err.Error() }
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// Tree is the copy of a chip's two trees, IPv4's and IPv6's, which share the rows.
+// Tree is the copy of a chip's four trees, of routes and of policies of IPv4 and of IPv6, which
+// share the rows.
 type Tree struct {
 	nodes  [levels][]node
 	unused [levels][]uint16 // free rows
 	taken  [levels][]uint16 // rows that the change under way has taken from them
 	left   [levels][]uint16 // rows that its roots no longer lead to
-	roots  [versions]root
+	roots  [roots]root
 }
 
-// root is where the tree of an IP version starts, and what it holds.
+// root is where the tree of a kind and an IP version starts, and what it holds.
 type root struct {
 	row     uint16
 	valid   bool
 	found   bool // an earlier daemon made the nodes, for prefixes of its own
 	garbage bool // the chip's root is valid, and leads to no tree
-	groups  groups
+	leads   leads
 }
+
+// of are the trees of a kind, with the rows of `prefix_root`.
+func (t *Tree) of(kind Kind) iter.Seq2[int, *root] {
+	return func(yield func(int, *root) bool) {
+		for n := int(kind) * versions; n < int(kind+1)*versions; n++ {
+			if !yield(n, &t.roots[n]) {
+				return
+			}
+		}
+	}
+}
+
+// kindOf is the kind of the tree of a row of `prefix_root`.
+func kindOf(n int) Kind { return Kind(n / versions) }
 
 // New is the empty tree of a chip of as many leaves, 2^CAPABILITY_PREFIX_BITS, whose roots are not
 // valid.
@@ -66,35 +94,35 @@ func New(leaves int) *Tree {
 			t.unused[level] = append(t.unused[level], uint16(row-1))
 		}
 	}
-	for version := range t.roots {
-		t.roots[version].groups.of = map[span]uint8{}
+	for n := range t.roots {
+		t.roots[n].leads.to = map[span]uint16{}
 	}
 	return t
 }
 
 // write is the row of the root.
-func (r *root) write(version int) Write {
+func (r *root) write(n int) Write {
 	f, row := regs.PrefixRootRow, make([]uint32, words(regs.PrefixRootRow.Bits))
 	if r.valid {
 		f.Node.Put(row, uint64(r.row))
 		f.Valid.Put(row, 1)
 	}
-	return Write{regs.InnerTablePrefixRoot, version, row}
+	return Write{regs.InnerTablePrefixRoot, n, row}
 }
 
-// group is that of a prefix; 0 if the tree does not have it.
-func (t *Tree) group(prefix netip.Prefix) uint8 {
+// row is where a prefix leads; 0 if the tree does not have it.
+func (t *Tree) row(kind Kind, prefix netip.Prefix) uint16 {
 	version, s, err := spanOf(prefix)
 	if err != nil {
 		return 0
 	}
-	return t.roots[version].groups.of[s]
+	return t.roots[int(kind)*versions+version].leads.to[s]
 }
 
-// Lookup is the group that the chip finds for an address; 0 if no prefix holds it.
-func (t *Tree) Lookup(addr netip.Addr) (group uint8) {
+// Lookup is the row that the chip finds for an address; 0 if no prefix holds it.
+func (t *Tree) Lookup(kind Kind, addr netip.Addr) (found uint16) {
 	version, key := keyOf(addr)
-	r := &t.roots[version]
+	r := &t.roots[int(kind)*versions+version]
 	if !r.valid {
 		return 0
 	}
@@ -103,11 +131,14 @@ func (t *Tree) Lookup(addr netip.Addr) (group uint8) {
 		n := &t.nodes[level][row]
 		place := n.place(key)
 		if n.group[place] != 0 {
-			group = n.group[place]
+			found = uint16(n.group[place])
 		}
 		row = n.child[place]
 	}
-	return group
+	if kind == Policies {
+		found = row
+	}
+	return found
 }
 
 // clone copies all but the lists of a change under way.
@@ -116,8 +147,8 @@ func (t *Tree) clone() *Tree {
 	for level := range levels {
 		c.nodes[level], c.unused[level] = slices.Clone(t.nodes[level]), slices.Clone(t.unused[level])
 	}
-	for version := range c.roots {
-		c.roots[version].groups.of = maps.Clone(t.roots[version].groups.of)
+	for n := range c.roots {
+		c.roots[n].leads.to = maps.Clone(t.roots[n].leads.to)
 	}
 	return c
 }

@@ -21,7 +21,7 @@ func TestEveryWrite(t *testing.T) {
 				changes := batch(r, want, step)
 				before := maps.Clone(want)
 				want.apply(changes)
-				writes, err := tree.Apply(changes)
+				writes, err := tree.Apply(Routes, changes)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -38,7 +38,7 @@ func TestEveryWrite(t *testing.T) {
 				for i, w := range writes {
 					hw.write(t, w)
 					for _, addr := range addrs {
-						got := uint8(hw.lookup(addr))
+						got := uint16(hw.lookup(addr))
 						if old, now := before.longest(addr), want.longest(addr); got != old && got != now {
 							t.Fatalf("step %d, write %d of %d: %v goes to %d, not %d or %d",
 								step, i, len(writes), addr, got, old, now)
@@ -46,7 +46,7 @@ func TestEveryWrite(t *testing.T) {
 					}
 				}
 				for _, addr := range addrs {
-					got, soft, now := uint8(hw.lookup(addr)), tree.Lookup(addr), want.longest(addr)
+					got, soft, now := uint16(hw.lookup(addr)), tree.Lookup(Routes, addr), want.longest(addr)
 					if got != now || soft != now {
 						t.Fatalf("step %d: %v goes to %d, by the copy to %d, must be %d", step, addr, got, soft, now)
 					}
@@ -62,25 +62,26 @@ func batch(r *rand.Rand, have table, step int) (changes []Change) {
 	for range 1 + r.IntN(1+step%24) {
 		if len(have) > 0 && r.IntN(600) < len(have) {
 			for prefix := range have {
-				changes = append(changes, Change{prefix, uint8(r.IntN(3))})
+				changes = append(changes, Change{prefix, uint16(r.IntN(3))})
 				break
 			}
 			continue
 		}
-		changes = append(changes, Change{nested(r), uint8(1 + r.IntN(255))})
+		changes = append(changes, Change{nested(r), uint16(1 + r.IntN(255))})
 	}
 	return changes
 }
 
 // check holds the tree against its invariants: ends rise, nodes are full enough, each row of a tree
-// is live, all others are free once, and each place has the group of its definition.
+// is live, all others are free once, and each place has the group or the row of its definition.
 func check(t *testing.T, tree *Tree) {
 	t.Helper()
 	var used [levels]map[uint16]bool
 	for level := range used {
 		used[level] = map[uint16]bool{}
 	}
-	var of *groups
+	var of *leads
+	var kind Kind
 	var walk func(level int, row uint16, first, last uint64, siblings int)
 	walk = func(level int, row uint16, first, last uint64, siblings int) {
 		n := &tree.nodes[level][row]
@@ -106,17 +107,24 @@ func check(t *testing.T, tree *Tree) {
 			if from > to || place > 0 && from <= first {
 				t.Fatalf("level %d row %d: place %d is from %x to %x", level, row, place, from, to)
 			}
-			if want := of.at(level, from, to, first, last); n.group[place] != want {
+			want := uint8(0)
+			if kind == Routes {
+				want = of.group(level, from, to, first, last)
+			}
+			if n.group[place] != want {
 				t.Fatalf("level %d row %d: place %d has group %d, not %d", level, row, place, n.group[place], want)
+			}
+			if kind == Policies && level == leaf && n.child[place] != of.covering(from, to, 0) {
+				t.Fatalf("row %d: place %d leads to %d, not %d", row, place, n.child[place], of.covering(from, to, 0))
 			}
 			if level < leaf {
 				walk(level+1, n.child[place], from, to, n.count+1)
 			}
 		}
 	}
-	for version := range tree.roots {
-		if r := &tree.roots[version]; r.valid {
-			of = &r.groups
+	for number := range tree.roots {
+		if r := &tree.roots[number]; r.valid {
+			kind, of = kindOf(number), &r.leads
 			walk(0, r.row, 0, ^uint64(0), 1)
 		}
 	}
