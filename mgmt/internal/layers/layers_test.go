@@ -19,7 +19,7 @@ import (
 // upwards are the packages from the lowest to the highest. Each may import only those before it.
 // A change goes down from the daemon to the chips; nothing on that way knows who asked for it.
 var upwards = strings.Fields(`
-	regs suite clock cuckoo prefixes journal disk transport xfrm keys
+	regs suite clock cuckoo prefixes journal disk transport xfrm byprefix keys
 	card chip place
 	learned model compile plan usedkeys store saved events session upsets
 	listen mutual control wire peer pair
