@@ -150,7 +150,11 @@ func newID(o *options) *cobra.Command {
 func sizes(c transport.Chip, cap chip.Capabilities) string {
 	switch c {
 	case transport.Inner:
-		return fmt.Sprintf("        SAs %d, flows %d, rules %d, next hops %d, hosts %d, replay window %d\n", cap.SAs, cap.FlowRows, cap.Rules, cap.NextHops, cap.HostRows, cap.ReplayWindow)
+		named := ""
+		if cap.PolicyRows > 0 {
+			named = fmt.Sprintf("policies by prefix %d, ", cap.PolicyRows-1)
+		}
+		return fmt.Sprintf("        SAs %d, flows %d, %srules %d, next hops %d, hosts %d, replay window %d\n", cap.SAs, cap.FlowRows, named, cap.Rules, cap.NextHops, cap.HostRows, cap.ReplayWindow)
 	case transport.Crypto:
 		return fmt.Sprintf("        SAs %d, lanes %d, suites %s\n", cap.SAs, cap.Lanes, strings.Join(cap.SuiteNames, " "))
 	}

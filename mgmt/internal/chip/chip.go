@@ -40,7 +40,9 @@ type Capabilities struct {
 	HostRows int `json:"host_rows"`
 	PeerRows int `json:"peer_rows"`
 	// PrefixRows are those of the last level of the tree of prefixes; 0: the chip has none.
-	PrefixRows      int `json:"prefix_rows,omitempty"`
+	PrefixRows int `json:"prefix_rows,omitempty"`
+	// PolicyRows are those of the table of policies by prefix; 0: the chip has none.
+	PolicyRows      int `json:"policy_rows,omitempty"`
 	Lanes           int `json:"lanes"`
 	LinkBufferBeats int `json:"link_buffer_beats"`
 	ReplayWindow    int `json:"replay_window"`
@@ -88,6 +90,7 @@ func (b *Box) identify(c transport.Chip) error {
 		regs.CommonCapabilityNextHops, regs.CommonCapabilityLanes, regs.CommonCapabilityLinkBufferBeats,
 		regs.CommonCapabilityReplayWindow, regs.CommonCapabilityCounters, regs.CommonCapabilitySuites,
 		regs.CommonCapabilityHostBits, regs.CommonCapabilityPeerBits, regs.CommonCapabilityCoreKhz, regs.CommonCapabilityPrefixBits,
+		regs.CommonCapabilityPolicyBits,
 	}
 	ops := make([]transport.Op, len(list))
 	for i, r := range list {
@@ -123,6 +126,9 @@ func (b *Box) identify(c transport.Chip) error {
 	}
 	if bits := ops[19].Data; bits > 0 {
 		b.Capabilities[c].PrefixRows = 1 << bits
+	}
+	if bits := ops[20].Data; bits > 0 {
+		b.Capabilities[c].PolicyRows = 1 << bits
 	}
 	if b.Clock(c) == 0 {
 		return fmt.Errorf("the %s chip does not say its core clock, without which no time can be set: its bitstream is older than this program", c)

@@ -18,6 +18,9 @@ type Sizes struct {
 	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Hosts, Peers, Window, WindowRows int
 	// Prefixes are the rows of the last level of the tree of prefixes; 0: the chip has none.
 	Prefixes int
+	// Policies are the rows of the table of policies by prefix, where row 0 is never used; 0: the
+	// chip has none.
+	Policies int
 	Suites   uint32
 	// Clock is the inner chip's.
 	Clock clock.Clock
@@ -38,7 +41,10 @@ type Placed struct {
 
 // Target is what the tables should hold.
 type Target struct {
-	Flows, Sad             []Placed // in order of age
+	Flows, Sad []Placed // in order of age
+	// Named are the rows of policies by prefix, in the SPD's order, by destination. In a part, one
+	// that has none any more is there without rows.
+	Named                  map[netip.Prefix][]Placed
 	Hosts                  []Placed // of red
 	Peers                  []Placed // of black; in a part those that came
 	InnerRules, OuterRules []Placed
@@ -101,7 +107,7 @@ func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Repor
 
 func newCompiler(m *model.Model, old *Image, sizes Sizes, r *model.Report) *compiler {
 	c := &compiler{m: m, old: old, sizes: sizes, report: r, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
-	c.out = Target{Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
+	c.out = Target{Named: map[netip.Prefix][]Placed{}, Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
 	for _, dev := range model.Devices {
 		c.hopRows[dev] = map[netip.Addr]int{}
 	}

@@ -59,8 +59,10 @@ type Image struct {
 	PrefixChild map[int]Row `json:"prefix_child,omitempty"`
 	PrefixRoot  map[int]Row `json:"prefix_root,omitempty"`
 	HopGroup    map[int]Row `json:"hop_group,omitempty"`
-	OutKeys     RowSet      `json:"out_keys"`
-	InKeys      RowSet      `json:"in_keys"`
+	// PrefixPolicy are the policies by prefix, to which the tree leads, too.
+	PrefixPolicy map[int]Row `json:"prefix_policy,omitempty"`
+	OutKeys      RowSet      `json:"out_keys"`
+	InKeys       RowSet      `json:"in_keys"`
 }
 
 // Rows are the tables of rows by their names.
@@ -70,7 +72,7 @@ func (i *Image) Rows() map[string]*map[int]Row {
 		regs.InnerTableDummy.Name: &i.Dummy, regs.OuterTableDscpMap.Name: &i.DSCPMap, regs.InnerTableDscpSa.Name: &i.DSCPSA,
 		regs.InnerTableHost.Name: &i.Host, regs.OuterTablePeer.Name: &i.Peer,
 		regs.InnerTablePrefix.Name: &i.Prefix, regs.InnerTablePrefixChild.Name: &i.PrefixChild, regs.InnerTablePrefixRoot.Name: &i.PrefixRoot,
-		regs.InnerTableHopGroup.Name: &i.HopGroup,
+		regs.InnerTableHopGroup.Name: &i.HopGroup, regs.InnerTablePrefixPolicy.Name: &i.PrefixPolicy,
 	}
 }
 

@@ -5,13 +5,14 @@ package compile
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// outPolicies become flows and rules of the inner chip.
+// outPolicies become flows, rows by prefix and rules of the inner chip.
 func (c *compiler) outPolicies() error {
 	for p := range c.m.Policies.All() {
 		if p.Dir == xfrm.DirOut {
@@ -20,7 +21,32 @@ func (c *compiler) outPolicies() error {
 			}
 		}
 	}
+	c.orderNamed()
 	return nil
+}
+
+// orderNamed puts the rows of each destination into the order of the SPD.
+func (c *compiler) orderNamed() {
+	for _, rows := range c.out.Named {
+		slices.SortFunc(rows, func(a, b Placed) int {
+			return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Age, b.Age))
+		})
+	}
+}
+
+// byPrefix says whether an out policy goes by prefix, on this chip.
+func (c *compiler) byPrefix(p *model.Policy) bool {
+	return c.sizes.Policies > 0 && c.m.Policies.ByPrefix(p)
+}
+
+// rules are the out policies that are rules.
+func (c *compiler) rules() []*model.Policy {
+	rules := slices.Collect(c.m.Policies.Rules())
+	if c.sizes.Policies == 0 {
+		rules = slices.AppendSeq(rules, c.m.Policies.Named())
+		slices.SortFunc(rules, func(a, b *model.Policy) int { return cmp.Compare(a.At(), b.At()) })
+	}
+	return rules
 }
 
 func (c *compiler) outPolicy(p *model.Policy) error {
@@ -109,7 +135,7 @@ func (c *compiler) bypass(p *model.Policy) error {
 		}
 		d := decide(p, regs.ActionBypass)
 		d.argument, d.mtu, d.fragment = uint64(row), mtu, !c.m.Bump()
-		if model.Exact(p.Selector) {
+		if model.Exact(p.Selector) || c.byPrefix(p) {
 			c.decide(p, sel, d)
 			return nil
 		}
@@ -129,11 +155,15 @@ func (c *compiler) bypassHop(dev string, to netip.Prefix, pos xfrm.Pos) (row int
 	return row, cmp.Or(path.Mtu, c.m.Mtu(dev)), err
 }
 
-// decide makes the flow or the rules of what a policy says: of all its packets, or of those of two
-// hosts, which come first.
+// decide makes the flow, the row by prefix or the rules of what a policy says: of all its packets,
+// or of those of two hosts, which come first.
 func (c *compiler) decide(p *model.Policy, sel xfrm.Selector, d decision) {
-	if model.Exact(p.Selector) {
+	switch {
+	case model.Exact(p.Selector):
 		c.out.Flows = append(c.out.Flows, placedOf(p, flowRow(packetOf(sel), d)))
+		return
+	case c.byPrefix(p):
+		c.out.Named[p.Dst] = append(c.out.Named[p.Dst], placedOf(p, namedRow(p.Src, d)))
 		return
 	}
 	c.decideBy(p, sel, ruleRows(sel, d))

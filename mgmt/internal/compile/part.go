@@ -20,6 +20,7 @@ type Part struct {
 	// Peers are those of peers that are gone.
 	Peers []string
 	// Rules says that the target has all rules of the inner chip; otherwise none of them changes.
+	// The destinations of policies by prefix that it does not have stay as they are.
 	Rules bool
 	// Hosts says that the target has all hosts; otherwise none of them changes.
 	Hosts bool
@@ -139,6 +140,8 @@ func (c *compiler) leaveGone() error {
 		case p.Dir != xfrm.DirOut:
 		case model.Exact(p.Selector):
 			part.Flows = append(part.Flows, FlowKey(flowRow(packetOf(p.Selector), decision{})))
+		case c.sizes.Policies > 0 && c.m.Policies.WasByPrefix(p):
+			c.out.Named[p.Dst] = nil
 		default:
 			part.Rules = true
 		}
@@ -193,21 +196,32 @@ func (c *compiler) named() (out []*model.SA) {
 	return out
 }
 
-// partOut makes the flows of policies that are touched and, if one of these is no flow, all rules.
+// partOut makes the flows of policies that are touched and, if one of these is a rule or was one,
+// all rules. Of policies by prefix it makes those of each destination where something changes.
 func (c *compiler) partOut() error {
-	var flows []*model.Policy
+	var policies []*model.Policy
 	for _, p := range c.m.Touched() {
 		switch {
 		case p.Dir != xfrm.DirOut:
 		case model.Exact(p.Selector):
-			flows = append(flows, p)
+			policies = append(policies, p)
+		case c.byPrefix(p):
+			c.out.Named[p.Dst] = nil
 		default:
 			c.out.Part.Rules = true
 		}
 	}
-	policies := flows
+	if c.sizes.Policies > 0 {
+		for _, p := range c.m.Policies.Moved() {
+			c.out.Named[p.Dst] = nil
+			c.out.Part.Rules = c.out.Part.Rules || !p.Fresh
+		}
+	}
+	for dst := range c.out.Named {
+		policies = append(policies, c.m.Policies.NamedFor(dst)...)
+	}
 	if c.out.Part.Rules {
-		policies = slices.AppendSeq(policies, c.m.Policies.Rules())
+		policies = append(policies, c.rules()...)
 	}
 	for _, p := range policies {
 		if c.byDSCP(p) {
@@ -217,6 +231,7 @@ func (c *compiler) partOut() error {
 			return err
 		}
 	}
+	c.orderNamed()
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"sallyport/mgmt/internal/keys"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -75,8 +76,15 @@ type decision struct {
 
 // flowRow is the row of packets that are one flow.
 func flowRow(p packet, d decision) Row {
-	f, row := regs.FlowRow, newRow(regs.FlowRow.Bits)
+	row := newRow(regs.FlowRow.Bits)
 	p.put(row)
+	d.put(row)
+	return row
+}
+
+// put writes a decision, for which flows, rules and policies by prefix have the same fields.
+func (d decision) put(row Row) {
+	f := regs.FlowRow
 	f.Valid.Put(row, 1)
 	f.Action.Put(row, d.action)
 	f.Sa.Put(row, d.argument)
@@ -96,6 +104,14 @@ func flowRow(p packet, d decision) Row {
 	if d.clamp {
 		f.Clamp.Put(row, 1)
 	}
+}
+
+// namedRow is the row of a policy by prefix, which names no other one yet.
+func namedRow(src netip.Prefix, d decision) Row {
+	f, row := regs.PrefixPolicyRow, newRow(regs.PrefixPolicyRow.Bits)
+	f.SrcPrefix.Put(row, prefixes.Key(src.Addr()))
+	f.SrcLength.Put(row, uint64(src.Bits()))
+	d.put(row)
 	return row
 }
 

@@ -23,8 +23,8 @@ type Standing struct {
 	windows, usage RowSet          // rows that are taken
 	leads          map[uint64]Lead // by age of the SA
 	hops, wanted   map[model.NextHop]int
-	flows          map[int]int       // how many flows protect by an outbound SA, by its row
-	clear          map[int]int       // how many flows bypass to a next hop of black, by its row
+	flows          map[int]int       // how many flows and rows by prefix lead to an outbound SA
+	clear          map[int]int       // how many of these lead to a next hop of black
 	roomless       map[string]Placed // peers without a row, by their keys
 	ways           *Ways             // nil if they have to be read from the image
 	bypass         [2]bool           // the crypto chip lets clear packets pass, each way
@@ -44,8 +44,10 @@ func NewStanding(m *model.Model, image *Image, t *Target, roomless []Placed) *St
 	for _, lead := range t.Leads {
 		s.count(lead, 1)
 	}
-	for _, row := range image.Flow {
-		s.flow(row, 1)
+	for _, rows := range []map[int]Row{image.Flow, image.PrefixPolicy} {
+		for _, row := range rows {
+			s.flow(row, 1)
+		}
 	}
 	return s
 }
@@ -107,14 +109,14 @@ func (s *Standing) KeepWays(w *Ways) { s.ways = w }
 // HasWays says whether the tree is known.
 func (s *Standing) HasWays() bool { return s.ways != nil }
 
-// Protects says whether a flow protects by the SA of a row.
+// Protects says whether a flow or a policy by prefix protects by the SA of a row.
 func (s *Standing) Protects(row int) bool { return s.flows[row] > 0 }
 
-// Bypasses says whether a flow bypasses to a next hop of black.
+// Bypasses says whether one bypasses to a next hop of black.
 func (s *Standing) Bypasses(row int) bool { return s.clear[row] > 0 }
 
-// Follow takes over what a part of a change has done: to the model and, of the flows, from what
-// they were to what they are. Of the peers of the part some found no room.
+// Follow takes over what a part of a change has done: to the model and, of flows and policies by
+// prefix, from what they were to what they are. Of the peers of the part some found no room.
 func (s *Standing) Follow(ch *model.Changes, t *Target, roomless []Placed, before, after []Row) {
 	s.roomless = s.RoomlessAfter(t, roomless)
 	for _, sa := range ch.Removed() {

@@ -58,8 +58,10 @@ func (c *compiler) usageTaken() RowSet {
 	}
 	var taken RowSet
 	if !c.reuse {
-		for _, row := range c.old.Flow {
-			taken.Add(int(regs.FlowRow.Usage.Get(row)))
+		for _, rows := range []map[int]Row{c.old.Flow, c.old.PrefixPolicy} {
+			for _, row := range rows {
+				taken.Add(int(regs.FlowRow.Usage.Get(row)))
+			}
 		}
 		for _, rule := range c.old.InnerRule {
 			taken.Add(int(regs.RuleRow.Usage.Get(rule.Row)))

@@ -14,10 +14,13 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Ways are where the red port sends packets to prefixes, as the inner chip's tree has them.
+// Ways are where the red port sends packets to prefixes, as the inner chip's tree has them, and the
+// policies of prefixes of destinations, whose trees share its rows.
 type Ways struct {
 	Table *prefixes.Table
 	Hops  map[netip.Prefix]prefixes.Hops
+	// Rows are those of policies by prefix that are taken.
+	Rows RowSet
 }
 
 // Way is a prefix of the tree. With the zero Hops it leaves the tree.
@@ -114,5 +117,9 @@ func WaysOf(i *Image, leaves int) (*Ways, error) {
 		return row, nil
 	}
 	table, err := prefixes.Resume(leaves, read)
-	return &Ways{table, map[netip.Prefix]prefixes.Hops{}}, err
+	ways := &Ways{Table: table, Hops: map[netip.Prefix]prefixes.Hops{}}
+	for row := range i.PrefixPolicy {
+		ways.Rows.Add(row)
+	}
+	return ways, err
 }

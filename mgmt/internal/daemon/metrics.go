@@ -21,6 +21,7 @@ type Metrics struct {
 	counters [3][]*prometheus.Desc
 	sas      *prometheus.Desc
 	policies *prometheus.Desc
+	byPrefix *prometheus.Desc
 	events   *prometheus.Desc
 	left     *prometheus.Desc
 	routes   *prometheus.Desc
@@ -46,6 +47,7 @@ func NewMetrics(d *Daemon) *Metrics {
 		daemon:   d,
 		sas:      prometheus.NewDesc("sallyport_sas", "SAs that are installed.", []string{"dir"}, nil),
 		policies: prometheus.NewDesc("sallyport_policies", "Policies that are installed.", []string{"dir"}, nil),
+		byPrefix: prometheus.NewDesc("sallyport_policies_by_prefix", "Out policies that the inner chip finds by prefix.", nil, nil),
 		events:   prometheus.NewDesc("sallyport_events_total", "Events taken from the chips since the daemon started.", []string{"event"}, nil),
 		left:     prometheus.NewDesc("sallyport_event_queue_left_total", "Polls and changes after which a chip's queue still had events, since the daemon started.", []string{"queue"}, nil),
 		routes:   prometheus.NewDesc("sallyport_linux_routes", "Routes of Linux on red: installed in the chip, refused for want of room, or too_long for it.", []string{"state"}, nil),
@@ -83,7 +85,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.events, m.left, m.routes, m.over, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written, m.lane, m.runs, m.took}, m.pair.descs(), m.health.descs()) {
+	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.byPrefix, m.events, m.left, m.routes, m.over, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written, m.lane, m.runs, m.took}, m.pair.descs(), m.health.descs()) {
 		out <- desc
 	}
 }
@@ -151,6 +153,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut} {
 		out <- prometheus.MustNewConstMetric(m.sas, prometheus.GaugeValue, float64(v.Model().SAs.Count(dir)), string(dir))
+	}
+	if d.session.Box.Capabilities[transport.Inner].PolicyRows > 0 {
+		out <- prometheus.MustNewConstMetric(m.byPrefix, prometheus.GaugeValue, float64(v.Model().Policies.CountNamed()))
 	}
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut, xfrm.DirFwd} {
 		out <- prometheus.MustNewConstMetric(m.policies, prometheus.GaugeValue, float64(v.Model().Policies.Count(dir)), string(dir))

@@ -89,7 +89,7 @@ var (
 )
 
 // Sizes of a fake box, as log2 where the register is.
-type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, HostBits, PeerBits, PrefixBits, Window, Suites uint32 }
+type Sizes struct{ SABits, FlowBits, SADBits, Rules, NextHops, HostBits, PeerBits, PrefixBits, PolicyBits, Window, Suites uint32 }
 
 // CoreClock is that of the chips, unless a test sets their register.
 const CoreClock = clock.Clock(300_000)
@@ -130,7 +130,7 @@ func New(s Sizes) *Box {
 			regs.CommonCapabilitySaBits: s.SABits, regs.CommonCapabilityFlowBits: s.FlowBits, regs.CommonCapabilitySadBits: s.SADBits,
 			regs.CommonCapabilityWays: 4, regs.CommonCapabilityRules: s.Rules, regs.CommonCapabilityNextHops: s.NextHops,
 			regs.CommonCapabilityLanes: 4, regs.CommonCapabilitySuites: s.Suites, regs.CommonCapabilityReplayWindow: s.Window,
-			regs.CommonCapabilityHostBits: s.HostBits, regs.CommonCapabilityPeerBits: s.PeerBits, regs.CommonCapabilityPrefixBits: s.PrefixBits,
+			regs.CommonCapabilityHostBits: s.HostBits, regs.CommonCapabilityPeerBits: s.PeerBits, regs.CommonCapabilityPrefixBits: s.PrefixBits, regs.CommonCapabilityPolicyBits: s.PolicyBits,
 			regs.CommonCapabilityCounters: uint32(len(counters[c])), regs.CommonCapabilityCoreKhz: uint32(CoreClock),
 		} {
 			chip.registers[r.Offset] = v

@@ -15,47 +15,14 @@ import (
 // rows in their order, or "" if no prefix holds the address. It follows the rows as regs/rows.rdl
 // has them, and fails on a way that leads to a row that is not valid.
 func (b *Box) Route(to netip.Addr) (string, error) {
-	row := func(t regs.Table, index int) []uint32 {
-		words := make([]uint32, t.Words())
-		copy(words, b.chips[transport.Inner].tables[t.Number][index])
-		return words
-	}
-	version, key := 0, uint64(0)
-	if to.Is4() {
-		key = uint64(binary.BigEndian.Uint32(to.AsSlice())) << 32
-	} else {
-		version, key = 1, binary.BigEndian.Uint64(to.AsSlice()[:8])
-	}
-	root := row(regs.InnerTablePrefixRoot, version)
-	if regs.PrefixRootRow.Valid.Get(root) == 0 {
-		return "", nil
-	}
-	index, group := int(regs.PrefixRootRow.Node.Get(root)), uint64(0)
-	for level := range 5 {
-		node := row(regs.InnerTablePrefix, level<<12|index)
-		if regs.PrefixRow.Valid.Get(node) == 0 {
-			return "", fmt.Errorf("the way to %s leads to the node %d of level %d, which is not valid", to, index, level)
-		}
-		place := 0
-		for place < 14 && (regs.Field{LSB: regs.PrefixRow.End0.LSB + 64*place, Width: 64}).Get(node) <= key {
-			place++
-		}
-		if g := (regs.Field{LSB: regs.PrefixRow.Group0.LSB + 8*place, Width: 8}).Get(node); g != 0 {
-			group = g
-		}
-		if level == 4 {
-			break
-		}
-		child := row(regs.InnerTablePrefixChild, level<<12|index)
-		if regs.PrefixChildRow.Valid.Get(child) == 0 {
-			return "", fmt.Errorf("the way to %s has no children at the node %d of level %d", to, index, level)
-		}
-		index = int(regs.Field{LSB: regs.PrefixChildRow.Child0.LSB + 16*place, Width: 12}.Get(child))
+	group, _, err := b.walk(0, 4, to)
+	if err != nil {
+		return "", err
 	}
 	if group == 0 {
 		return "", nil
 	}
-	hopGroup := row(regs.InnerTableHopGroup, int(group))
+	hopGroup := b.row(regs.InnerTableHopGroup, int(group))
 	switch {
 	case regs.HopGroupRow.Valid.Get(hopGroup) == 0:
 		return "", fmt.Errorf("%s goes to the group %d, which is not valid", to, group)
@@ -67,4 +34,80 @@ func (b *Box) Route(to netip.Addr) (string, error) {
 		hops = append(hops, regs.Field{LSB: regs.HopGroupRow.Hop0.LSB + 8*int(n), Width: 8}.Get(hopGroup))
 	}
 	return fmt.Sprint(hops), nil
+}
+
+// Named is the row of `prefix_policy` that decides on a packet, or nil. Packets to groups have
+// none.
+func (b *Box) Named(from, to netip.Addr) ([]uint32, error) {
+	if to.IsMulticast() || to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+		return nil, nil
+	}
+	_, number, err := b.walk(2, 5, to)
+	if err != nil || number == 0 {
+		return nil, err
+	}
+	f := regs.PrefixPolicyRow
+	_, source := keyOf(from)
+	for range 2 {
+		row := b.row(regs.InnerTablePrefixPolicy, int(number))
+		if f.Valid.Get(row) == 0 {
+			return nil, fmt.Errorf("the way to %s leads to the policy %d, which is not valid", to, number)
+		}
+		if shift := 64 - f.SrcLength.Get(row); (source^f.SrcPrefix.Get(row))>>shift == 0 {
+			return row, nil
+		}
+		if number = f.Next.Get(row); number == 0 {
+			break
+		}
+	}
+	return nil, nil
+}
+
+// row is a row of the inner chip in all its words.
+func (b *Box) row(t regs.Table, index int) []uint32 {
+	words := make([]uint32, t.Words())
+	copy(words, b.chips[transport.Inner].tables[t.Number][index])
+	return words
+}
+
+// keyOf is an IP version's number, and how the chip compares an address with prefixes.
+func keyOf(addr netip.Addr) (version int, key uint64) {
+	if addr.Is4() {
+		return 0, uint64(binary.BigEndian.Uint32(addr.AsSlice())) << 32
+	}
+	return 1, binary.BigEndian.Uint64(addr.AsSlice()[:8])
+}
+
+// walk follows a tree from the root of IPv4, or the one behind it, through nodes of five levels; so
+// many levels have children. It gives the last group, and where the last children lead.
+func (b *Box) walk(root, children int, to netip.Addr) (group, child uint64, err error) {
+	version, key := keyOf(to)
+	start := b.row(regs.InnerTablePrefixRoot, root+version)
+	if regs.PrefixRootRow.Valid.Get(start) == 0 {
+		return 0, 0, nil
+	}
+	index := int(regs.PrefixRootRow.Node.Get(start))
+	for level := range 5 {
+		node := b.row(regs.InnerTablePrefix, level<<12|index)
+		if regs.PrefixRow.Valid.Get(node) == 0 {
+			return 0, 0, fmt.Errorf("the way to %s leads to the node %d of level %d, which is not valid", to, index, level)
+		}
+		place := 0
+		for place < 14 && (regs.Field{LSB: regs.PrefixRow.End0.LSB + 64*place, Width: 64}).Get(node) <= key {
+			place++
+		}
+		if g := (regs.Field{LSB: regs.PrefixRow.Group0.LSB + 8*place, Width: 8}).Get(node); g != 0 {
+			group = g
+		}
+		if level == children {
+			break
+		}
+		below := b.row(regs.InnerTablePrefixChild, level<<12|index)
+		if regs.PrefixChildRow.Valid.Get(below) == 0 {
+			return 0, 0, fmt.Errorf("the way to %s has no children at the node %d of level %d", to, index, level)
+		}
+		child = regs.Field{LSB: regs.PrefixChildRow.Child0.LSB + 16*place, Width: 14}.Get(below)
+		index = int(child)
+	}
+	return group, child, nil
 }

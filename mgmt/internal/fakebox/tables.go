@@ -56,13 +56,21 @@ func (b *Box) command(c transport.Chip, command uint32) {
 // has says whether a table has a row.
 func (b *Box) has(c transport.Chip, number uint32, index int) bool {
 	levels := map[string]int{regs.InnerTablePrefix.Name: 5, regs.InnerTablePrefixChild.Name: 4}[tables[c][number].Name]
-	if levels == 0 {
+	switch {
+	case levels == 0:
 		return index < b.rows(c, number)
+	case b.hasPolicies():
+		levels = 5
 	}
 	// A node's index is its level, and 12 bits of its row.
 	bits := int(b.chips[c].registers[regs.CommonCapabilityPrefixBits.Offset])
 	rows := []int{8, 32, 64, 1 << bits / 8, 1 << bits}
 	return bits > 0 && index>>12 < levels && index&0xfff < rows[index>>12]
+}
+
+// hasPolicies says whether the inner chip has policies by prefix, to which leaves lead.
+func (b *Box) hasPolicies() bool {
+	return b.chips[transport.Inner].registers[regs.CommonCapabilityPolicyBits.Offset] > 0
 }
 
 // rows is how many rows a table has, by the chip's capabilities.
@@ -82,7 +90,15 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 	case "peer":
 		return 1 << get(regs.CommonCapabilityPeerBits)
 	case "prefix_root":
+		if b.hasPolicies() {
+			return 4
+		}
 		return 2
+	case "prefix_policy":
+		if !b.hasPolicies() {
+			return 0
+		}
+		return 1 << get(regs.CommonCapabilityPolicyBits)
 	case "hop_group":
 		return 256
 	case "dummy":

@@ -195,7 +195,7 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect, l Listing) (string, error) {
 		m.removePoliciesAnd(c.Orphans, found)
 		return "", nil
 	}
-	return printAll(l, slices.Values(found), m.DescribePolicy, m.policyObject)
+	return printAll(l, slices.Values(found), l.policyText(m), m.policyObject)
 }
 
 // matchingPolicies are those that a command is about. One that is named by selector or index is

@@ -8,12 +8,17 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // Listing is how lists are printed: as iproute2 does, or as one line of JSON, as `ip -j` does.
 type Listing struct {
 	Meter Meter // of what SAs and policies have carried; nil: lists do not tell
 	JSON  bool
+	// ByPrefix says that the inner chip has a table of policies by prefix. Lists tell where each
+	// out policy stands then: JSON always, and text beside what it has carried.
+	ByPrefix bool
 	// Sequence gives the sequence number that an SA has reached, if that is known; JSON has it of
 	// an SA that is asked for by name.
 	Sequence func(*SA) (number uint64, known bool, err error)
@@ -42,6 +47,28 @@ func jsonLine(value any) (string, error) {
 		return "", fmt.Errorf("cannot print as JSON: %w", err)
 	}
 	return string(text) + "\n", nil
+}
+
+// foundBy is the table in which the inner chip finds an out policy.
+func (m *Model) foundBy(p *Policy) string {
+	switch {
+	case Exact(p.Selector):
+		return "flow"
+	case m.Policies.ByPrefix(p):
+		return "prefix"
+	}
+	return "rule"
+}
+
+// policyText prints a policy, and where the inner chip finds it.
+func (l Listing) policyText(m *Model) func(*Policy, Meter) (string, error) {
+	return func(p *Policy, meter Meter) (string, error) {
+		text, err := m.DescribePolicy(p, meter)
+		if err == nil && l.ByPrefix && meter != nil && p.Dir == xfrm.DirOut {
+			text += fmt.Sprintf("\tfound by %s\n", m.foundBy(p))
+		}
+		return text, err
+	}
 }
 
 // count prints a count, as text or as JSON.

@@ -143,6 +143,7 @@ type policyJSON struct {
 	Flags    []string          `json:"flags"`
 	Tmpl     *templateJSON     `json:"tmpl,omitempty"`
 	Current  *currentJSON      `json:"current,omitempty"`
+	FoundBy  string            `json:"found_by,omitempty"`
 }
 
 type templateJSON struct {
@@ -158,6 +159,9 @@ func (m *Model) policyObject(p *Policy, l Listing) (any, error) {
 	o := &policyJSON{
 		Name: p.Name, Sel: selectorObject(p.Selector), Dir: p.Dir, Action: cmp.Or(p.Action, xfrm.ActionAllow), Index: p.Index, Priority: p.Priority,
 		Flags: flagsOfPolicy(p),
+	}
+	if l.ByPrefix && p.Dir == xfrm.DirOut {
+		o.FoundBy = m.foundBy(p)
 	}
 	if t := p.Template; t != nil {
 		o.Tmpl = &templateJSON{xfrm.AddrText(t.Src), xfrm.AddrText(t.Dst), t.Proto, t.SPI, t.ReqID, t.Mode}

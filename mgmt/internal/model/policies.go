@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"iter"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"github.com/tidwall/btree"
 
+	"sallyport/mgmt/internal/byprefix"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -23,7 +25,7 @@ type Policies struct {
 	in     *btree.BTreeG[shaped]       // in and fwd policies by what they are for
 	shapes map[shape]int               // of these, and how many have each
 	plain  *btree.Map[uint64, *Policy] // in and fwd policies without a template
-	rules  *btree.Map[uint64, *Policy] // out policies that are no flow
+	choice byprefix.Index              // of out policies that are no flow
 	count  map[xfrm.Dir]int
 	last   uint64 // place of the last
 }
@@ -38,14 +40,14 @@ type template struct {
 // NewPolicies is none.
 func NewPolicies() Policies {
 	return Policies{
-		places: &btree.Map[uint64, *Policy]{}, keys: &btree.Map[string, *Policy]{}, index: &btree.Map[uint32, *Policy]{}, plain: &btree.Map[uint64, *Policy]{}, rules: &btree.Map[uint64, *Policy]{},
+		places: &btree.Map[uint64, *Policy]{}, keys: &btree.Map[string, *Policy]{}, index: &btree.Map[uint32, *Policy]{}, plain: &btree.Map[uint64, *Policy]{}, choice: byprefix.New(),
 		ends: newTree(func(a, b template) int { return cmp.Or(a.ends.compare(b.ends), cmp.Compare(a.place, b.place)) }),
 		fars: newFars(), in: newTree(shaped.compare), shapes: map[shape]int{}, count: map[xfrm.Dir]int{},
 	}
 }
 
 func (s *Policies) copy() Policies {
-	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.fars.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.rules.Copy(), maps.Clone(s.count), s.last}
+	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.fars.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.choice.Copy(), maps.Clone(s.count), s.last}
 }
 
 // Len is their number.
@@ -60,8 +62,47 @@ func (s *Policies) All() iter.Seq[*Policy] { return values(s.places) }
 // Plain are the in and fwd policies without a template.
 func (s *Policies) Plain() iter.Seq[*Policy] { return values(s.plain) }
 
-// Rules are the out policies that are no flow of the inner chip.
-func (s *Policies) Rules() iter.Seq[*Policy] { return values(s.rules) }
+// Rules are the out policies that are no flow of the inner chip, and do not go by prefix (package
+// byprefix).
+func (s *Policies) Rules() iter.Seq[*Policy] { return s.at(s.choice.Rules()) }
+
+// Named are the out policies that go by prefix.
+func (s *Policies) Named() iter.Seq[*Policy] { return s.at(s.choice.Named()) }
+
+// CountNamed is the number of these.
+func (s *Policies) CountNamed() int { return s.choice.Len() }
+
+// ByPrefix says whether a policy is one of these.
+func (s *Policies) ByPrefix(p *Policy) bool { return s.choice.Has(p.place) }
+
+// WasByPrefix says whether it was one when the model was begun.
+func (s *Policies) WasByPrefix(p *Policy) bool { return s.choice.Was(p.place) }
+
+// NamedFor are those of a destination, in the order of the SPD: at most two.
+func (s *Policies) NamedFor(dst netip.Prefix) []*Policy {
+	return slices.Collect(s.at(slices.Values(s.choice.Of(dst))))
+}
+
+// Moved are the policies that have come to go by prefix since the model was begun, or ceased to, in
+// their order.
+func (s *Policies) Moved() []*Policy { return sortedPolicies(slices.Collect(s.at(s.choice.Moved()))) }
+
+// at are the policies of some places, as far as they are there.
+func (s *Policies) at(places iter.Seq[uint64]) iter.Seq[*Policy] {
+	return func(yield func(*Policy) bool) {
+		for place := range places {
+			if p, is := s.places.Get(place); is && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// chosen is what the choice looks at of an out policy that is no flow. In transport mode each two
+// hosts may have an SA of their own, and so a row.
+func chosen(p *Policy) byprefix.Policy {
+	return byprefix.Policy{Selector: p.Selector, Priority: p.Priority, Age: p.Age, Place: p.place, OneRow: p.Template == nil || p.Template.Mode == xfrm.ModeTunnel}
+}
 
 // keyOfPolicy is what Linux knows a policy by. A device does not tell policies apart: each
 // direction has one.
@@ -85,8 +126,11 @@ func (s *Policies) put(p *Policy) {
 	s.last = max(s.last, p.place)
 	if _, twice := s.places.Set(p.place, p); !twice {
 		s.count[p.Dir]++
-		if p.Dir != xfrm.DirOut {
+		switch {
+		case p.Dir != xfrm.DirOut:
 			s.shapes[shapeOf(p.Selector)]++
+		case !Exact(p.Selector):
+			s.choice.Put(chosen(p))
 		}
 	}
 	s.keys.Set(keyOfPolicy(p.Selector, p.Dir), p)
@@ -97,10 +141,7 @@ func (s *Policies) put(p *Policy) {
 	if addr := p.FarEnd(); addr.IsValid() {
 		s.fars.Set(far{addr, p.place})
 	}
-	switch {
-	case p.Dir == xfrm.DirOut && !Exact(p.Selector):
-		s.rules.Set(p.place, p)
-	case p.Dir != xfrm.DirOut:
+	if p.Dir != xfrm.DirOut {
 		s.in.Set(shapedOf(p))
 		if p.Template == nil {
 			s.plain.Set(p.place, p)
@@ -116,9 +157,11 @@ func (s *Policies) remove(p *Policy) {
 		s.ends.Delete(template{ends: endsOf(p), place: p.place})
 	}
 	s.fars.Delete(far{p.FarEnd(), p.place})
-	s.rules.Delete(p.place)
 	s.plain.Delete(p.place)
-	if s.count[p.Dir]--; p.Dir != xfrm.DirOut {
+	switch s.count[p.Dir]--; {
+	case p.Dir == xfrm.DirOut && !Exact(p.Selector):
+		s.choice.Remove(chosen(p))
+	case p.Dir != xfrm.DirOut:
 		s.in.Delete(shapedOf(p))
 		if h := shapeOf(p.Selector); s.shapes[h] == 1 {
 			delete(s.shapes, h)

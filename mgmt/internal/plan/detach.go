@@ -15,9 +15,9 @@ import (
 
 // detach cuts the paths to rows that a change gives to another owner. Otherwise such a path would
 // lead to the new owner too early, and packets of one policy would leave under the SA of another. A
-// flow or rule gets DISCARD, because without it a lower rule might let its packets out in clear. A
-// SAD, tunnel or selector row is cleared, which drops packets. detach returns the tables after
-// these writes.
+// flow, a policy by prefix or a rule gets DISCARD, because without it a lower rule might let its
+// packets out in clear. A SAD, tunnel or selector row is cleared, which drops packets. detach
+// returns the tables after these writes.
 func (p *planner) detach() *compile.Image {
 	red, black := p.newHops(xfrm.Red), p.newHops(xfrm.Black)
 	outbound, inbound := p.newSAs(xfrm.DirOut), p.newSAs(xfrm.DirIn)
@@ -25,6 +25,7 @@ func (p *planner) detach() *compile.Image {
 	maps.Copy(blocks, p.newBlocks())
 	image := *p.old
 	image.Flow = p.letGo(transport.Inner, regs.InnerTableFlow, image.Flow, discarding(outbound, blocks, black))
+	image.PrefixPolicy = p.letGo(transport.Inner, regs.InnerTablePrefixPolicy, image.PrefixPolicy, discarding(outbound, blocks, black))
 	image.InnerRule = p.letGoOfRules(transport.Inner, regs.InnerTableRule, image.InnerRule, discarding(outbound, blocks, black))
 	image.OuterRule = p.letGoOfRules(transport.Outer, regs.OuterTableRule, image.OuterRule, discarding(nil, nil, red))
 	image.SAD = p.letGo(transport.Outer, regs.OuterTableSad, image.SAD, clearing(regs.SadRow.Sa, inbound))
@@ -57,10 +58,10 @@ func (p *planner) newHops(dev string) map[int]bool {
 	return rows
 }
 
-// discarding gives the row that a flow or rule becomes if it leads to one of some SAs, blocks of
-// SAs or next hops; the same one if it does not.
+// discarding gives the row that a flow, policy by prefix or rule becomes if it leads to one of some
+// SAs, blocks of SAs or next hops; the same one if it does not.
 func discarding(sas, blocks, hops map[int]bool) func(compile.Row) compile.Row {
-	f := regs.FlowRow // a rule's decision stands in the same place
+	f := regs.FlowRow // the others' decisions stand in the same place
 	return func(row compile.Row) compile.Row {
 		action, to, outbound := f.Action.Get(row), int(f.Sa.Get(row)), sas
 		if f.ByDscp.Get(row) != 0 {

@@ -33,13 +33,13 @@ func (p *planner) drain() {
 	}
 }
 
-// flows are those on the chip that are to be looked at. Those of blocks are there where SAs are by
-// DSCP, which are planned with everything.
-func (p *planner) flows() map[int]compile.Row {
+// flows are those on the chip that are to be looked at, and the policies by prefix. Those of blocks
+// are there where SAs are by DSCP, which are planned with everything.
+func (p *planner) flows() []map[int]compile.Row {
 	if p.standing != nil {
 		return nil
 	}
-	return p.old.Flow
+	return []map[int]compile.Row{p.old.Flow, p.old.PrefixPolicy}
 }
 
 // clearsUsed reports whether the last clears include the row of an outbound SA or next hop to which
@@ -75,9 +75,11 @@ func (p *planner) clearsUsed() bool {
 	leads := func(row compile.Row, change func(compile.Row) compile.Row) bool {
 		return !slices.Equal(change(row), row)
 	}
-	for _, row := range p.flows() {
-		if leads(row, discarding(sas, blocks, black)) {
-			return true
+	for _, rows := range p.flows() {
+		for _, row := range rows {
+			if leads(row, discarding(sas, blocks, black)) {
+				return true
+			}
 		}
 	}
 	for _, rule := range p.old.InnerRule {

@@ -3,8 +3,6 @@
 package plan
 
 import (
-	"slices"
-
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/model"
@@ -60,9 +58,14 @@ func Lookups(built *[3]chip.Capabilities) []Lookup {
 		}
 		return Lookup{Chip: transport.Inner, Table: table, Rows: total, index: at, row: func(i *compile.Image, n int) compile.Row { return (*i.Rows()[table.Name])[n] }}
 	}
+	levels, roots := 4, 2
+	if inner.PolicyRows > 0 { // the last level of trees of policies leads on, too
+		levels, roots = 5, 4
+		lookups = append(lookups, Lookup{Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Rows: inner.PolicyRows, row: func(i *compile.Image, n int) compile.Row { return i.PrefixPolicy[n] }})
+	}
 	return append(lookups,
-		of(regs.InnerTablePrefix, 5), of(regs.InnerTablePrefixChild, 4),
-		Lookup{Chip: transport.Inner, Table: regs.InnerTablePrefixRoot, Rows: 2, row: func(i *compile.Image, n int) compile.Row { return i.PrefixRoot[n] }},
+		of(regs.InnerTablePrefix, 5), of(regs.InnerTablePrefixChild, levels),
+		Lookup{Chip: transport.Inner, Table: regs.InnerTablePrefixRoot, Rows: roots, row: func(i *compile.Image, n int) compile.Row { return i.PrefixRoot[n] }},
 		Lookup{Chip: transport.Inner, Table: regs.InnerTableHopGroup, Rows: 256, row: func(i *compile.Image, n int) compile.Row { return i.HopGroup[n] }},
 	)
 }
@@ -75,11 +78,20 @@ func (t *Lookup) Index(n int) int {
 	return t.index(n)
 }
 
-// IsWays says that the table is of the tree of prefixes: look-ups that meet a flipped bit in any of
-// them are counted together.
-func (t *Lookup) IsWays() bool {
-	return slices.ContainsFunc([]regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup},
-		func(table regs.Table) bool { return t.Chip == transport.Inner && t.Table.Name == table.Name })
+// Counters are the chip's counters of look-ups that met a row of the table with a flipped bit.
+// Those of the trees of routes are counted together, and so are those of policies; the trees share
+// tables.
+func (t *Lookup) Counters() []string {
+	const routes, policies = "prefix_row_upset", "policy_row_upset"
+	switch t.Table.Name {
+	case regs.InnerTablePrefix.Name, regs.InnerTablePrefixChild.Name, regs.InnerTablePrefixRoot.Name:
+		return []string{routes, policies}
+	case regs.InnerTableHopGroup.Name:
+		return []string{routes}
+	case regs.InnerTablePrefixPolicy.Name:
+		return []string{policies}
+	}
+	return []string{t.Table.Name + "_row_upset"}
 }
 
 // Row is a row as an image has it, in all its words.

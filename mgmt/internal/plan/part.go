@@ -53,7 +53,7 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 			return nil
 		}
 	}
-	if p.ways(sizes.Prefixes) != nil {
+	if p.ways(sizes, old.PrefixPolicy) != nil {
 		return nil
 	}
 	return p.ordered()

@@ -138,7 +138,7 @@ func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes
 	if p.Image.InboundRule, err = p.rules(transport.Inner, regs.InnerTableInboundRule, sizes.InnerRules, old.InboundRule, t.InboundRules); err != nil {
 		return nil, err
 	}
-	if err = p.ways(sizes.Prefixes); err != nil {
+	if err = p.ways(sizes, old.PrefixPolicy); err != nil {
 		return nil, err
 	}
 	p.waysImage()

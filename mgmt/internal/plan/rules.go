@@ -15,10 +15,11 @@ import (
 // A lookup at any moment sees the old decision or the new one, unless old rules have to leave first
 // to make room. First, rules only come in, move up or get another result, from the first to the
 // last. If a matching rule newly stands above a packet's old rule, it is the packet's new rule: all
-// rules that will precede it are above it already. Then rules only move down or go, from the last
-// to the first: the same seen backwards, from the new table to the old.
+// rules that will precede it are above it already. Then rules only move down, get a higher priority
+// number or go, from the last to the first: the same seen backwards, from the new table to the old.
+// In between, rows by prefix change, with which the chip compares the priority of the rule.
 func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]compile.Rule, want []compile.Placed) (map[int]compile.Rule, error) {
-	t := newRuleTable(size, have, want)
+	t := newRuleTable(size, have, want, p.going(table))
 	phase, insert, what, hint := phaseEarlyRemove, PhaseInsert, "rules", "one exact 5-tuple needs none, "
 	if table == regs.InnerTableInboundRule {
 		insert, what, hint = phaseSets, "inbound rules", ""
@@ -44,8 +45,11 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 	for rank := range t.want {
 		old := t.find(rank)
 		switch {
+		case t.want[rank].Row == nil:
 		case old != nil && old.settled:
-			t.update(old)
+			if !t.yields(old) {
+				t.update(old)
+			}
 		case old == nil || t.movesUp(old):
 			if !t.put(rank) {
 				return nil, full(rank, old)
@@ -61,8 +65,12 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 		t.join(p.Target.Joins)
 	}
 	phase = phaseRemove
-	for old := range t.upwards(func(old *cell) bool { return !old.settled }) {
-		if old.rank != unwanted && !t.put(old.rank) {
+	for old := range t.upwards(func(old *cell) bool { return !old.settled || t.goes(old) || t.yields(old) }) {
+		switch {
+		case old.settled && !t.goes(old):
+			t.update(old)
+			continue
+		case old.rank != unwanted && !t.goes(old) && !t.put(old.rank):
 			return nil, full(old.rank, old)
 		}
 		t.clear(old)
@@ -71,6 +79,20 @@ func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[i
 		t.leave(p.Target.Leaves)
 	}
 	return t.image(), nil
+}
+
+// going are the owners of rules that go by prefix now, with their ages. A policy that comes to the
+// rules, and went by prefix up to now, must be found before theirs where it is asked before them.
+func (p *planner) going(table regs.Table) map[string]uint64 {
+	going := map[string]uint64{}
+	if table == regs.InnerTableRule && !p.removeFirst {
+		for _, rows := range p.Target.Named {
+			for _, row := range rows {
+				going[row.Owner] = row.Age
+			}
+		}
+	}
+	return going
 }
 
 // becomesProtect says whether a rule for inbound SAs had none of them, and now has one.

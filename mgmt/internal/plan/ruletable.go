@@ -19,7 +19,7 @@ import (
 // its result alone, which the chip takes from one lookup to the next.
 type ruleTable struct {
 	cells []*cell          // by row; nil is free
-	want  []compile.Placed // in order; a rule's index is its rank
+	want  []compile.Placed // in order; a rule's index is its rank; without a row it goes
 	write func(index int, row compile.Row)
 }
 
@@ -33,8 +33,15 @@ type cell struct {
 // unwanted is the rank of a rule that goes.
 const unwanted = -1
 
-func newRuleTable(size int, have map[int]compile.Rule, want []compile.Placed) *ruleTable {
+// newRuleTable copies a table. Rules of the owners in `going`, which have an age, keep their place
+// in the order until they go, so that those that come stand above them or below.
+func newRuleTable(size int, have map[int]compile.Rule, want []compile.Placed, going map[string]uint64) *ruleTable {
 	t := &ruleTable{cells: make([]*cell, size), want: slices.Clone(want)}
+	for _, rule := range have {
+		if age, goes := going[rule.Owner]; goes {
+			t.want = append(t.want, compile.Placed{Owner: rule.Owner, Part: rule.Part, Priority: uint32(urgency(rule.Row)), Age: age})
+		}
+	}
 	slices.SortFunc(t.want, func(a, b compile.Placed) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Age, b.Age), model.Order(a.Whole, b.Whole), cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Part, b.Part))
 	})
@@ -46,19 +53,38 @@ func newRuleTable(size int, have map[int]compile.Rule, want []compile.Placed) *r
 	for rank, rule := range t.want {
 		ranks[name{rule.Owner, rule.Part}] = rank
 	}
-	var known []*cell
+	var known, other []*cell
 	for _, index := range slices.Sorted(maps.Keys(have)) {
 		cell := &cell{Rule: have[index], rank: unwanted}
 		if rank, stays := ranks[name{cell.Owner, cell.Part}]; stays {
-			cell.rank = rank
-			known = append(known, cell)
+			if cell.rank = rank; t.goes(cell) || urgency(cell.Row) == urgency(t.want[rank].Row) {
+				known = append(known, cell)
+			} else {
+				other = append(other, cell)
+			}
 		}
 		t.cells[index] = cell
 	}
+	// A rule that gets another priority moves past the others, and not they past it. So those that
+	// come find the others in their order.
 	for _, cell := range mostInOrder(known) {
 		cell.settled = true
 	}
+	for _, cell := range other {
+		cell.settled = t.inOrder(cell)
+	}
 	return t
+}
+
+// inOrder says whether a cell stands between settled ones as it should.
+func (t *ruleTable) inOrder(of *cell) bool {
+	index := slices.Index(t.cells, of)
+	for at, cell := range t.cells {
+		if cell != nil && cell.settled && (at < index) != (cell.rank < of.rank) {
+			return false
+		}
+	}
+	return true
 }
 
 func (t *ruleTable) image() map[int]compile.Rule {
@@ -112,6 +138,20 @@ func (t *ruleTable) set(index int, cell *cell) {
 	t.cells[index] = cell
 	t.write(index, cell.Row)
 }
+
+// goes says whether a rule goes that has a place in the order.
+func (t *ruleTable) goes(old *cell) bool {
+	return old.rank != unwanted && t.want[old.rank].Row == nil
+}
+
+// yields says whether a rule that keeps its row gets a higher priority number, so that more flows
+// and rows by prefix win over it.
+func (t *ruleTable) yields(old *cell) bool {
+	return old.settled && !t.goes(old) && urgency(old.Row) < urgency(t.want[old.rank].Row)
+}
+
+// urgency is the priority number of a rule.
+func urgency(row compile.Row) uint64 { return regs.RuleRow.Priority.Get(row) }
 
 // update gives a rule the result that is wanted, in its row.
 func (t *ruleTable) update(old *cell) {

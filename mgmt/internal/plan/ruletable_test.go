@@ -53,7 +53,7 @@ func changeLetters(t *testing.T, have, want string, removeFirst bool) (string, [
 		rules = append(rules, compile.Placed{Owner: strings.ToLower(string(c)), Row: letter(c), Priority: uint32(i / 2), Age: uint64(i % 2)})
 	}
 	slices.Reverse(rules)
-	p := &planner{removeFirst: removeFirst}
+	p := &planner{Plan: Plan{Target: &compile.Target{}}, removeFirst: removeFirst}
 	image, err := p.rules(transport.Inner, regs.InnerTableRule, len(have), rows, rules)
 	if err != nil {
 		if full := (*compile.FullError)(nil); !errors.As(err, &full) {

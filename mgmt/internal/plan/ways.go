@@ -22,9 +22,11 @@ import (
 //
 // It comes last, since the tree has changed afterwards. If the change fails all the same, the next
 // one finds no tree, and reads it from the image.
-func (p *planner) ways(leaves int) (err error) {
+//
+// Policies by prefix, whose rows are `now`, come first: routes of Linux give way to them.
+func (p *planner) ways(sizes compile.Sizes, now map[int]compile.Row) (err error) {
 	t := p.Target
-	if leaves == 0 {
+	if sizes.Prefixes == 0 {
 		return nil
 	}
 	var ways *compile.Ways
@@ -32,13 +34,18 @@ func (p *planner) ways(leaves int) (err error) {
 		ways = p.known.TakeWays()
 	}
 	if ways == nil {
-		if ways, err = compile.WaysOf(p.old, leaves); err != nil {
+		if ways, err = compile.WaysOf(p.old, sizes.Prefixes); err != nil {
 			return err
 		}
 	}
-	w := wayWriter{planner: p, ways: ways, stands: len(ways.Hops) > 0}
-	changes := w.changed(t)
-	if err := w.all(changes); err != nil {
+	w := &wayWriter{planner: p, ways: ways, stands: len(ways.Hops) > 0}
+	w.changes = w.changed(t)
+	if sizes.Policies > 0 {
+		if err := w.policies(sizes.Policies, now); err != nil {
+			return err
+		}
+	}
+	if err := w.all(w.changes); err != nil {
 		return err
 	}
 	p.Ways, p.Refused = ways, slices.Concat(t.NoWay, w.refused)
@@ -49,7 +56,8 @@ func (p *planner) ways(leaves int) (err error) {
 type wayWriter struct {
 	*planner
 	ways    *compile.Ways
-	stands  bool // the tree has prefixes
+	stands  bool          // the tree has prefixes
+	changes []compile.Way // of routes
 	refused []netip.Prefix
 }
 
@@ -89,7 +97,7 @@ func (w *wayWriter) all(changes []compile.Way) error {
 	if !w.stands {
 		// The tree of a daemon of before leaves no room for another one beside it. Packets go where
 		// their SA or rule says until that one is there.
-		w.write(w.ways.Table.Clear())
+		w.write(PhaseInsert, w.ways.Table.Clear())
 	}
 	slices.SortStableFunc(changes, func(a, b compile.Way) int { return cmp.Compare(turn(a), turn(b)) })
 	return w.fit(changes)
@@ -133,7 +141,7 @@ func (w *wayWriter) apply(changes []compile.Way) error {
 	if err != nil {
 		return err
 	}
-	w.write(writes)
+	w.write(PhaseInsert, writes)
 	for _, way := range changes {
 		if delete(w.ways.Hops, way.Prefix); way.Hops != (prefixes.Hops{}) {
 			w.ways.Hops[way.Prefix] = way.Hops
@@ -142,9 +150,9 @@ func (w *wayWriter) apply(changes []compile.Way) error {
 	return nil
 }
 
-func (w *wayWriter) write(writes prefixes.Writes) {
+func (w *wayWriter) write(in phase, writes prefixes.Writes) {
 	for _, write := range writes {
-		w.add(Write{Phase: PhaseInsert, Chip: transport.Inner, Table: write.Table, Index: write.Index, Row: write.Row})
+		w.add(Write{Phase: in, Chip: transport.Inner, Table: write.Table, Index: write.Index, Row: write.Row})
 	}
 }
 
@@ -153,20 +161,22 @@ func isFull(err error) bool {
 	return errors.As(err, &full)
 }
 
-// waysImage is what the tables of the tree hold in the end.
+// waysImage is what the tables of the trees hold in the end.
 func (p *planner) waysImage() {
 	rows := p.Image.Rows()
-	for _, table := range []regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup} {
+	for _, table := range []regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup, regs.InnerTablePrefixPolicy} {
 		*rows[table.Name] = maps.Clone(*p.old.Rows()[table.Name])
 	}
 	for _, w := range p.Writes {
 		switch w.Table.Name {
-		case regs.InnerTablePrefix.Name, regs.InnerTablePrefixChild.Name, regs.InnerTablePrefixRoot.Name, regs.InnerTableHopGroup.Name:
+		case regs.InnerTablePrefix.Name, regs.InnerTablePrefixChild.Name, regs.InnerTablePrefixRoot.Name, regs.InnerTableHopGroup.Name, regs.InnerTablePrefixPolicy.Name:
 			image := rows[w.Table.Name]
 			if *image == nil {
 				*image = map[int]compile.Row{}
 			}
-			(*image)[w.Index] = w.Row
+			if (*image)[w.Index] = w.Row; w.Row == nil {
+				delete(*image, w.Index)
+			}
 		}
 	}
 }

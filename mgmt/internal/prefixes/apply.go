@@ -166,8 +166,8 @@ func (t *Tree) adjust(r *root, ends []uint64) (err error) {
 	return nil
 }
 
-// ownWay writes the nodes down to the leaf of a key to new rows. The leaf's place leads to a policy,
-// and no end of its prefix need stand in that leaf.
+// ownWay writes the nodes down to the leaf of a key to new rows. The leaf's place leads to a
+// policy, and no end of its prefix need stand in that leaf.
 func (t *Tree) ownWay(r *root, key uint64) (err error) {
 	for level, at := 0, &r.row; level < levels; level++ {
 		if *at, err = t.own(level, *at); err != nil {

@@ -69,9 +69,9 @@ func (n *node) setEnds(first, last int, with ...uint64) {
 // rowsOf are the rows of each level.
 func rowsOf(leaves int) [levels]int { return [levels]int{8, 32, 64, leaves / 8, leaves} }
 
-// encode makes the rows of a node of a tree of a kind; a leaf of routes has no children. Places that
-// are not in use repeat the last one, so that the key 2^64 - 1, for which unused ends count, finds
-// what it should.
+// encode makes the rows of a node of a tree of a kind; a leaf of routes has no children. Places
+// that are not in use repeat the last one, so that the key 2^64 - 1, for which unused ends count,
+// finds what it should.
 func (n *node) encode(kind Kind, level int, row uint16) Writes {
 	p, c := regs.PrefixRow, regs.PrefixChildRow
 	ends, below := make([]uint32, words(p.Bits)), make([]uint32, words(c.Bits))

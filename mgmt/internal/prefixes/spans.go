@@ -12,8 +12,8 @@ import (
 // keyBits is how much of an address the tree looks at.
 const keyBits = 64
 
-// The trees of a chip, in the order of the rows of `prefix_root`: those of routes for IPv4 and IPv6,
-// and those of policies.
+// The trees of a chip, in the order of the rows of `prefix_root`: those of routes for IPv4 and
+// IPv6, and those of policies.
 const (
 	versions = 2
 	roots    = int(kinds) * versions

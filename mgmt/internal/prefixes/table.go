@@ -25,9 +25,9 @@ type Table struct {
 // NewTable is the empty table of a chip of as many leaves whose roots are not valid.
 func NewTable(leaves int) *Table { return &Table{New(leaves), newHopGroups()} }
 
-// Apply makes changes of routes, and returns the rows to write. The caller writes them in their order, before
-// those of the next Apply. After an error the table is as it was; it is a *FullError if the rows of
-// nodes or of groups do not suffice.
+// Apply makes changes of routes, and returns the rows to write. The caller writes them in their
+// order, before those of the next Apply. After an error the table is as it was; it is a *FullError
+// if the rows of nodes or of groups do not suffice.
 func (t *Table) Apply(routes []Route) (writes Writes, err error) {
 	var groups Writes
 	var changes []Change

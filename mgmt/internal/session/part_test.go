@@ -59,7 +59,8 @@ func (c *changer) policy(verb string) string {
 	case 0, 1, 2:
 		sel, rest = fmt.Sprintf("src 10.1.0.%d dst 10.2.0.%d proto udp sport 7 dport %d dir out", i, i, 1+c.IntN(3)), tmpl
 	case 3, 4:
-		sel, rest = fmt.Sprintf("src 10.1.%d.0/24 dst 10.2.%d.0/24 dir out", i, i), tmpl
+		bits := []int{16, 24, 24, 25}[c.IntN(4)]
+		sel, rest = fmt.Sprintf("src 10.1.%d.0/24 dst %s dir out", i, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 2, byte(i)}), bits).Masked()), tmpl
 	case 5, 6, 7, 8:
 		sel, rest = fmt.Sprintf("src 10.2.%d.0/24 dst 10.%d.%d.0/24 dir %s", i, []int{1, 1, 3}[c.IntN(3)], i, dir), back
 	case 9:
@@ -144,7 +145,11 @@ func TestParts(t *testing.T) {
 	seed := rand.Uint64()
 	parts, changes := 0, 0
 	for run := range uint64(6) {
-		r := newRig(t, fakebox.Small)
+		sizes := fakebox.Small
+		if run%2 == 1 {
+			sizes.PrefixBits, sizes.PolicyBits = 8, 5
+		}
+		r := newRig(t, sizes)
 		c := &changer{rand.New(rand.NewPCG(seed, run)), 0, 0}
 		what := ""
 		fail := func(format string, args ...any) {
@@ -199,9 +204,11 @@ func TestParts(t *testing.T) {
 				if want := slices.SortedFunc(maps.Keys(p.Target.Wanted), model.NextHop.Compare); !slices.Equal(want, s.Hops()) {
 					fail("learned are %v, of everything %v", s.Hops(), want)
 				}
+				ways := s.Standing().TakeWays()
 				if counted, err := s.Recount(); err != nil || !reflect.DeepEqual(counted, s.Standing()) {
 					fail("counted were\n%+v, of everything\n%+v (%v)", s.Standing(), counted, err)
 				}
+				s.Standing().KeepWays(ways)
 				if differs := differing(r, s.Image()); differs != "" {
 					fail("%s", differs)
 				}
@@ -228,7 +235,7 @@ func differing(r *rig, image *compile.Image) string {
 	for _, table := range []struct {
 		c transport.Chip
 		t regs.Table
-	}{{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad}, {transport.Inner, regs.InnerTableSelector}, {transport.Outer, regs.OuterTableTunnel}, {transport.Outer, regs.OuterTablePeer}} {
+	}{{transport.Inner, regs.InnerTableFlow}, {transport.Outer, regs.OuterTableSad}, {transport.Inner, regs.InnerTableSelector}, {transport.Outer, regs.OuterTableTunnel}, {transport.Outer, regs.OuterTablePeer}, {transport.Inner, regs.InnerTablePrefixPolicy}, {transport.Inner, regs.InnerTablePrefixChild}} {
 		chip, known := r.Fake.Table(table.c, table.t), *image.Rows()[table.t.Name]
 		if len(chip) != len(known) {
 			fmt.Fprintf(&out, "%s has %d rows, known are %d\n", table.t.Name, len(chip), len(known))

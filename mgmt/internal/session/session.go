@@ -134,7 +134,7 @@ func (s *Session) sizes() (compile.Sizes, error) {
 	}
 	return compile.Sizes{
 		SAs: min(inner.SAs, crypto.SAs, outer.SAs), FlowRows: inner.FlowRows, SADRows: outer.SADRows, InnerRules: inner.Rules,
-		OuterRules: outer.Rules, RedHops: inner.NextHops, Hosts: inner.HostRows, Peers: outer.PeerRows, BlackHops: outer.NextHops, Window: inner.ReplayWindow, WindowRows: inner.SAs, Prefixes: inner.PrefixRows, Suites: crypto.Suites, Clock: inner.CoreKHz,
+		OuterRules: outer.Rules, RedHops: inner.NextHops, Hosts: inner.HostRows, Peers: outer.PeerRows, BlackHops: outer.NextHops, Window: inner.ReplayWindow, WindowRows: inner.SAs, Prefixes: inner.PrefixRows, Policies: inner.PolicyRows, Suites: crypto.Suites, Clock: inner.CoreKHz,
 	}, nil
 }
 

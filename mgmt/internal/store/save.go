@@ -255,12 +255,17 @@ func KeptRows(p *plan.Plan) (out []Kept) {
 
 // Follow brings the image and Standing to the rows that the plan of a part has written.
 func Follow(state *State, p *plan.Plan, rows []Kept) {
-	image, flows := state.Image, map[int]compile.Row{}
+	image := state.Image
 	tables := image.Rows()
+	type at struct {
+		table string
+		index int
+	}
+	lead := map[at]compile.Row{} // what rows that lead to SAs and next hops were
 	for _, row := range rows {
-		table := tables[row.Table]
-		if _, noted := flows[row.Index]; row.Table == regs.InnerTableFlow.Name && !noted {
-			flows[row.Index] = image.Flow[row.Index]
+		table, here := tables[row.Table], at{row.Table, row.Index}
+		if _, noted := lead[here]; !noted && (row.Table == regs.InnerTableFlow.Name || row.Table == regs.InnerTablePrefixPolicy.Name) {
+			lead[here] = (*table)[row.Index]
 		}
 		if row.Row == nil {
 			delete(*table, row.Index)
@@ -283,8 +288,8 @@ func Follow(state *State, p *plan.Plan, rows []Kept) {
 		image.Keys(sa.Way).Add(sa.Row)
 	}
 	var before, after []compile.Row
-	for index, row := range flows {
-		before, after = append(before, row), append(after, image.Flow[index])
+	for here, row := range lead {
+		before, after = append(before, row), append(after, (*tables[here.table])[here.index])
 	}
 	state.Standing.KeepWays(p.Ways)
 	state.Standing.Follow(ch, p.Target, p.Roomless, before, after)

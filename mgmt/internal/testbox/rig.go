@@ -128,7 +128,7 @@ var AllTables = []struct {
 	{transport.Outer, regs.OuterTableNextHop}, {transport.Outer, regs.OuterTableDscpMap}, {transport.Inner, regs.InnerTableDscpSa},
 	{transport.Inner, regs.InnerTableHost}, {transport.Outer, regs.OuterTablePeer},
 	{transport.Inner, regs.InnerTablePrefix}, {transport.Inner, regs.InnerTablePrefixChild}, {transport.Inner, regs.InnerTablePrefixRoot},
-	{transport.Inner, regs.InnerTableHopGroup},
+	{transport.Inner, regs.InnerTableHopGroup}, {transport.Inner, regs.InnerTablePrefixPolicy},
 }
 
 func (r *Rig) Snapshot() string {

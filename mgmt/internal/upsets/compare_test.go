@@ -141,13 +141,21 @@ func TestRuleAtRest(t *testing.T) {
 // that none meets, in each of its tables.
 func TestTree(t *testing.T) {
 	sizes := fakebox.Small
-	sizes.PrefixBits = 8
-	for _, at := range []regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup} {
-		r := newRig(t, sizes, testbox.Tunnel+"route add 10.8.0.0/16 via 10.1.0.9 dev red\nroute add 2001:db8::/32 via inet 10.1.0.9 dev red\n")
+	sizes.PrefixBits, sizes.PolicyBits = 8, 5
+	const routes, policies = "prefix_row_upset", "policy_row_upset"
+	for _, test := range []struct {
+		at      regs.Table
+		counter string
+	}{
+		{regs.InnerTablePrefix, routes}, {regs.InnerTablePrefixChild, routes}, {regs.InnerTablePrefixRoot, routes}, {regs.InnerTableHopGroup, routes},
+		{regs.InnerTablePrefix, policies}, {regs.InnerTablePrefixChild, policies}, {regs.InnerTablePrefixRoot, policies}, {regs.InnerTablePrefixPolicy, policies},
+	} {
+		at := test.at
+		r := newRig(t, sizes, testbox.Tunnel+"route add 10.8.0.0/16 via 10.1.0.9 dev red\nroute add 2001:db8::/32 via inet 10.1.0.9 dev red\nxfrm policy add src 10.0.0.0/8 dst 10.77.0.0/16 dir out action block\n")
 		want, table := r.Snapshot(), r.lookup(transport.Inner, at)
 		index := r.used(table)
 		r.Fake.Flip(table.Chip, table.Table, index, 1)
-		r.Fake.Count(transport.Inner, "prefix_row_upset", 1)
+		r.Fake.Count(transport.Inner, test.counter, 1)
 		for end := r.now.Add(time.Minute); r.now.Before(end); {
 			r.step(tick)
 		}

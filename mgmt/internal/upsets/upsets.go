@@ -6,6 +6,7 @@
 package upsets
 
 import (
+	"slices"
 	"time"
 
 	"sallyport/mgmt/internal/chip"
@@ -44,9 +45,9 @@ type Watch struct {
 type table struct {
 	plan.Lookup
 	state State
-	met   uint64 // how many look-ups met a flipped bit, as it was counted last
-	row   int    // to be written next
-	left  int    // rows until each was written since the last such look-up; 0: none is to be
+	met   map[string]uint64 // how many look-ups met a flipped bit, as each counter said last
+	row   int               // to be written next
+	left  int               // rows until each was written since the last such one; 0: none is to be
 	told  time.Time
 	tells bool // the end is to be told
 }
@@ -65,7 +66,7 @@ type State struct {
 func New(s *session.Session) *Watch {
 	w := &Watch{session: s}
 	for _, t := range plan.Lookups(&s.Box.Capabilities) {
-		w.tables = append(w.tables, table{Lookup: t, state: State{Chip: t.Chip.String(), Table: t.Table.Name}})
+		w.tables = append(w.tables, table{Lookup: t, met: map[string]uint64{}, state: State{Chip: t.Chip.String(), Table: t.Table.Name}})
 	}
 	for c, list := range chip.CounterList {
 		for _, counter := range list {
@@ -77,15 +78,12 @@ func New(s *session.Session) *Watch {
 	return w
 }
 
-// tablesOf are the tables whose flipped bits a counter counts: one, or all of the tree of prefixes.
+// tablesOf are the tables whose flipped bits a counter counts: one, or all of the trees of
+// prefixes.
 func (w *Watch) tablesOf(c transport.Chip, counter regs.Counter) (out []*table) {
 	for i := range w.tables {
 		t := &w.tables[i]
-		name := t.Table.Name
-		if t.IsWays() {
-			name = regs.InnerTablePrefix.Name
-		}
-		if t.Chip == c && name+"_row_upset" == counter.Name {
+		if t.Chip == c && slices.Contains(t.Counters(), counter.Name) {
 			out = append(out, t)
 		}
 	}
@@ -147,12 +145,12 @@ func (w *Watch) count(now time.Time, tell func(*table, bool)) error {
 		}
 		for i, counter := range w.counted[c] {
 			for _, t := range w.tablesOf(c, counter) {
-				if values[i] > t.met {
+				if values[i] > t.met[counter.Name] {
 					t.left = t.Rows
 					t.state.Upset = true
 					w.tellOf(t, now, tell)
 				}
-				t.met = values[i]
+				t.met[counter.Name] = values[i]
 			}
 		}
 	}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/testbox"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// named are chips with policies by prefix, 2^bits - 1 of them.
+func named(bits uint32) fakebox.Sizes {
+	sizes := testbox.WithRules(1024)
+	sizes.FlowBits, sizes.PrefixBits, sizes.PolicyBits = 10, 8, bits
+	return sizes
+}
+
+// heldRig is a rig whose session is held, as a daemon holds it, so that changes look at a part.
+type heldRig struct {
+	*rig
+	session *session.Session
+	notes   strings.Builder
+}
+
+func newHeld(t *testing.T, sizes fakebox.Sizes) *heldRig {
+	h := &heldRig{rig: newRig(t, sizes)}
+	h.hold()
+	t.Cleanup(func() { _ = h.session.Release() })
+	return h
+}
+
+func (h *heldRig) hold() {
+	h.T.Helper()
+	h.session = &session.Session{Box: h.Open(), StatePath: h.State, Out: &strings.Builder{}, Notes: &h.notes}
+	if err := h.session.Hold(h.T.Context()); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+func (h *heldRig) restart() {
+	h.T.Helper()
+	if err := h.session.Release(); err != nil {
+		h.T.Fatal(err)
+	}
+	h.hold()
+}
+
+func (h *heldRig) change(text string) error {
+	h.T.Helper()
+	h.Fake.Log = nil
+	commands, err := xfrm.ParseBatch("f", []byte(text))
+	if err != nil {
+		h.T.Fatalf("%v\n%s", err, text)
+	}
+	return h.session.Run(commands)
+}
+
+func (h *heldRig) must(text string) {
+	h.T.Helper()
+	if err := h.change(text); err != nil {
+		h.T.Fatalf("%v\n%s", err, text)
+	}
+}
+
+func (h *heldRig) model() *model.Model {
+	h.T.Helper()
+	v, err := h.session.Look()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return v.Model()
+}
+
+// spdChanger makes random changes of an SPD for out.
+type spdChanger struct {
+	*rand.Rand
+	dense     bool // few destinations, and many updates
+	selectors []string
+	keys      int
+}
+
+func (c *spdChanger) net(six bool) netip.Prefix {
+	addr, bits := netip.AddrFrom4([4]byte{10, byte(c.IntN(16) << 4), byte(c.IntN(2)), byte(c.IntN(2))}), []int{0, 8, 9, 10, 12, 24, 32}[c.IntN(7)]
+	if six {
+		addr, bits = netip.AddrFrom16([16]byte{0x20, 1, byte(c.IntN(16) << 4), 8: byte(c.IntN(2) << 7)}), []int{0, 16, 17, 20, 48, 64, 128}[c.IntN(7)]
+	}
+	if c.dense {
+		addr, bits = netip.AddrFrom4([4]byte{10, byte(c.IntN(2) << 4)}), []int{0, 8, 11, 12}[c.IntN(4)]
+	}
+	p, _ := addr.Prefix(bits)
+	return p
+}
+
+func (c *spdChanger) selector() string {
+	if len(c.selectors) > 0 && c.IntN(2) == 0 {
+		return c.selectors[c.IntN(len(c.selectors))]
+	}
+	six := !c.dense && c.IntN(3) == 0
+	sel := fmt.Sprintf("src %s dst %s", c.net(six), c.net(six))
+	if c.dense && c.IntN(8) > 0 {
+		return fmt.Sprintf("src %s dst 10.%d.0.0/12", c.net(false), 16*c.IntN(2))
+	}
+	switch c.IntN(12) {
+	case 0:
+		sel += " proto tcp"
+	case 1:
+		sel += " proto udp dport 80-81"
+	case 2:
+		sel = fmt.Sprintf("src 10.0.0.0 dst %s proto udp sport 7 dport 80", netip.AddrFrom4([4]byte{10, byte(c.IntN(16) << 4)}))
+	case 3:
+		sel = "src 10.0.0.0/8 dst 10.0.0.1-10.0.0.3,10.16.0.0/12"
+	case 4:
+		sel = "src 10.0.0.0/8 dst 224.0.0.0/" + []string{"4", "8"}[c.IntN(2)]
+	}
+	c.selectors = append(c.selectors, sel)
+	return sel
+}
+
+// policy is a change of one policy.
+func (c *spdChanger) policy() string {
+	sel := c.selector()
+	rest := []string{" action block", " action allow", " action punt", " action allow"}[c.IntN(4)]
+	if c.IntN(3) > 0 {
+		rest = fmt.Sprintf(" tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel", 1+c.IntN(3))
+	}
+	kind := c.IntN(5)
+	if c.dense {
+		kind = c.IntN(8)
+	}
+	switch kind {
+	case 0, 1:
+		return "xfrm policy delete " + sel + " dir out\n"
+	case 2, 5, 6, 7:
+		return fmt.Sprintf("xfrm policy update %s dir out priority %d%s\n", sel, c.IntN(4), rest)
+	}
+	return fmt.Sprintf("xfrm policy add %s dir out priority %d%s\n", sel, c.IntN(4), rest)
+}
+
+// state is a new outbound SA, or the end of those of a policy.
+func (c *spdChanger) state() string {
+	reqid := 1 + c.IntN(3)
+	if c.IntN(2) == 0 {
+		return fmt.Sprintf("xfrm state deleteall reqid %d\n", reqid)
+	}
+	c.keys++
+	return fmt.Sprintf("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi %d reqid %d mode tunnel dir out aead 'rfc4106(gcm(aes))' 0x%032x%08x 128\n", 0x1000+c.keys, reqid, c.keys, c.keys)
+}
+
+// packets are at the edges of the policies' prefixes.
+func (c *spdChanger) packets() (out []testbox.Packet) {
+	for range 24 {
+		six := c.IntN(3) == 0
+		p := testbox.Packet{Src: c.net(six).Addr(), Dst: c.net(six).Addr(), Proto: []byte{6, 17}[c.IntN(2)], SPort: 7, DPort: 80 + uint16(c.IntN(3))}
+		if c.IntN(12) == 0 {
+			p.Src, p.Dst = netip.AddrFrom4([4]byte{10}), netip.AddrFrom4([4]byte{224, 0, 0, 1})
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// says names the policy whose row decides: by its own row of counters, and its priority.
+func says(p *model.Policy) string {
+	if p == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d/%d", p.Usage, p.Priority)
+}
+
+// right is that of the first policy of the SPD.
+func right(m *model.Model, p testbox.Packet) string {
+	one := func(addr netip.Addr) netip.Prefix { return netip.PrefixFrom(addr, addr.BitLen()) }
+	return says(m.OutPolicy(xfrm.Selector{Src: one(p.Src), Dst: one(p.Dst), Proto: p.Proto, SPort: xfrm.One(p.SPort), DPort: xfrm.One(p.DPort)}))
+}
+
+// found is that of the row that the chip takes.
+func (h *heldRig) found(rules fakebox.Ternary, p testbox.Packet) string {
+	h.T.Helper()
+	row, err := h.Decide(rules, p)
+	switch {
+	case err != nil:
+		h.T.Fatal(err)
+	case row == nil:
+		return "none"
+	}
+	return fmt.Sprintf("%d/%d", regs.FlowRow.Usage.Get(row), regs.FlowRow.Priority.Get(row))
+}
+
+// sameAgain fails unless a new computation of everything writes nothing, as the next daemon's does.
+func (h *heldRig) sameAgain(seed uint64) {
+	h.T.Helper()
+	h.restart()
+	h.Fake.Log = nil
+	h.must("link set red up\n")
+	if len(h.Fake.Log) > 0 {
+		h.T.Fatalf("seed %d: the next daemon writes %v", seed, h.Fake.Log)
+	}
+}
+
+// TestNamedUnderTraffic changes SPDs at random, a policy or an SA at a time, some thousand of them.
+// At each moment every packet finds the policy of before or the one of after, which a search of the
+// SPD in its order finds. Rows that nothing leads to are cleared, and the next daemon finds all as
+// it is.
+func TestNamedUnderTraffic(t *testing.T) {
+	most, changes := 0, 0
+	for seed := range uint64(12) {
+		h := newHeld(t, named(7))
+		c := &spdChanger{Rand: rand.New(rand.NewPCG(seed, 282)), dense: seed%2 == 1}
+		h.must("addr add 192.0.2.1/24 dev black\n")
+		for round := range 120 {
+			text := c.policy()
+			if round%8 == 7 {
+				text = c.state()
+			}
+			before, rules, packets := h.model(), h.RulesNow(), c.packets()
+			var all [][]string
+			h.Fake.OnRow = func(w fakebox.Row) {
+				look := func() {
+					var now []string
+					for _, p := range packets {
+						now = append(now, h.found(rules, p))
+					}
+					all = append(all, now)
+				}
+				if w.Table == regs.InnerTableRule.Name {
+					rules.Write(w.Index, w.Words, look)
+				} else if w.Chip == transport.Inner {
+					look()
+				}
+			}
+			err := h.change(text)
+			h.Fake.OnRow = nil
+			if err != nil {
+				continue // there is no such policy, or there is one
+			}
+			after := h.model()
+			for n, p := range packets {
+				was, is := right(before, p), right(after, p)
+				for step, now := range all {
+					if now[n] != was && now[n] != is {
+						t.Fatalf("seed %d round %d step %d of %d: %v finds %s, not %s or %s\n%s%s", seed, round, step, len(all), p, now[n], was, is, text, listed(after))
+					}
+				}
+				if got := h.found(h.RulesNow(), p); got != is {
+					t.Fatalf("seed %d round %d: %v finds %s, must find %s\n%s%s", seed, round, p, got, is, text, listed(after))
+				}
+			}
+			count := 0
+			for range after.Policies.Named() {
+				count++
+			}
+			if rows := len(h.Fake.Table(transport.Inner, regs.InnerTablePrefixPolicy)); rows != count {
+				t.Fatalf("seed %d round %d: %d rows for %d policies\n%s%s", seed, round, rows, count, text, listed(after))
+			}
+			if most = max(most, count); round%30 == 29 {
+				h.sameAgain(seed)
+			}
+			changes++
+		}
+	}
+	if t.Log("changes", changes, "most by prefix", most); changes < 600 || most < 8 {
+		t.Error("too few to show anything")
+	}
+}
+
+func listed(m *model.Model) (text string) {
+	for p := range m.Policies.All() {
+		text += fmt.Sprintf("%s priority %d age %d usage %d by prefix %t\n", p.Selector, p.Priority, p.Age, p.Usage, m.Policies.ByPrefix(p))
+	}
+	return text
+}
+
+// TestNamedParts: what a change of a part gives is what everything computed anew gives.
+func TestNamedParts(t *testing.T) {
+	h := newHeld(t, named(7))
+	c := &spdChanger{Rand: rand.New(rand.NewPCG(1, 2))}
+	h.must("addr add 192.0.2.1/24 dev black\n")
+	for range 200 {
+		text := ""
+		for range 1 + c.IntN(4) {
+			text += c.policy()
+		}
+		if h.change(text) != nil {
+			continue
+		}
+		now := maps.Clone(h.Fake.Table(transport.Inner, regs.InnerTablePrefixPolicy))
+		h.Fake.Log = nil
+		h.must("link set red up\n")
+		if len(h.Fake.Log) > 0 {
+			t.Fatalf("everything anew writes %v after\n%s", h.Fake.Log, text)
+		}
+		if !maps.EqualFunc(now, h.Fake.Table(transport.Inner, regs.InnerTablePrefixPolicy), slices.Equal) {
+			t.Fatal("the rows differ")
+		}
+	}
+}
