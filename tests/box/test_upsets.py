@@ -23,7 +23,7 @@ from tests.support.frames import read_frames
 SEED = int(os.environ.get("SALLYPORT_UPSET_SEED", "26"))
 UPSETS = int(os.environ.get("SALLYPORT_UPSETS", "20"))
 SAS = 8
-BY_RULE = SAS // 2  # from this SA on, policies without ports, which are rules
+BY_FLOW = SAS // 2  # behind these SAs policies without ports: every second a rule, the others by prefix
 SUITES = tuple(suites.find(name) for name in suites.SUITES)
 FLIP_US = 4.0
 ESP = 50
@@ -45,7 +45,9 @@ TABLES = {
     "selectors": r"inner\.paths\.decrypt\.selectors\.memory",
     "tunnels": r"outer\.paths\.encrypt\.tunnels\.memory",
     "next hops": r"(inner\.paths\.decrypt\.nextHop\.hops|outer\.paths\.encrypt\.nextHops)\.memory",
-    "prefixes": r"inner\.paths\.decrypt\.nextHop\.(tree\.levels_\d\.\w+|groups\.rows)\.memory",
+    "prefixes": r"inner\.paths\.prefixes\.tree\.levels_\d\.\w+\.memory",
+    "groups of next hops": r"inner\.paths\.decrypt\.nextHop\.groups\.rows\.memory",
+    "policies by prefix": r"inner\.paths\.encrypt\.prefixes\.table_0\.memory",
     "hosts": r"inner\.paths\.decrypt\.nextHop\.rows\.ways_memory\w*",
     "outbound keys": r"crypto\.engine\.encrypt\.fetch\.keys\.table_0\.memory",
     "outbound counters": r"crypto\.engine\.encrypt\.fetch\.authority\.counters\.memory",
@@ -65,13 +67,15 @@ WIDTHS = {
 
 def batch(box: int) -> list[str]:
     """Tunnels whose packets leave in clear if nothing else takes them. Half have flows, half rules
-    and SAs of two inbound policies. A route leads those that come in to the tester."""
+    or policies by prefix, and SAs of two inbound policies. A route leads those that come in to the
+    tester."""
     lines = Tunnels(Setup({}, SUITES, sas=SAS, seed=SEED)).batch(box, 1500).splitlines()
     batch = []
     for line in lines:
         reqid = re.search(r"reqid (\d+)", line)
-        if line.startswith("xfrm policy") and reqid and int(reqid[1]) > BY_RULE:
-            line = re.sub(r" proto udp sport \d+ dport \d+", "", line)
+        if line.startswith("xfrm policy") and reqid and int(reqid[1]) > BY_FLOW:
+            rest = " proto udp" if int(reqid[1]) % 2 else ""
+            line = re.sub(r" proto udp sport \d+ dport \d+", rest, line)
             if " dir in " in line:
                 batch.append(re.sub(r"src \S+/32", f"src 203.0.113.{reqid[1]}/32", line, count=1))
         batch.append(line)
