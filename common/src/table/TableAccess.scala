@@ -22,9 +22,10 @@ class RowAccess(indexBits: Int, rowBits: Int) extends Bundle {
  * afterwards with a row of zeros, so a key cannot slip in behind a zeroize.
  *
  * `memory` is held until its `ready`, except that clearing takes the port over; `memory.ready` must
- * be high while `clearing`. An answer to a read arrives on `data` exactly `readLatency` cycles
- * after the access. Out-of-range rows, and reads where `writeOnly`, answer error and reach no
- * memory. Written rows are kept in no register afterwards.
+ * be high while `clearing`. Its index is a register, for it may lead to hundreds of blocks. An
+ * answer to a read arrives on `data` exactly `readLatency` cycles after the access. Out-of-range
+ * rows, and reads where `writeOnly`, answer error and reach no memory. Written rows are kept in no
+ * register afterwards.
  *
  * @param rows number of rows that software sees
  * @param clearRows number of writes that clear the table
@@ -51,7 +52,7 @@ class TableAccess(
     val clearing = Output(Bool())
     val memory = Decoupled(new RowAccess(indexBits, rowBits))
 
-    /** `memory.bits.index` but while `clearing`: a register. */
+    /** `memory.bits.index` but while `clearing`: a register with few loads. */
     val index = Output(UInt(indexBits.W))
     val data = Input(UInt(rowBits.W))
 
@@ -65,13 +66,14 @@ class TableAccess(
   private val error = Reg(Bool())
   private val countdown = Reg(UInt(log2Ceil(readLatency + 1).W))
   private val clearing = RegInit(true.B)
-  private val clearIndex = RegInit(0.U(log2Ceil(clearRows).W))
+  private val place = RegInit(0.U(indexBits.W))
   private val again = RegInit(false.B)
 
-  private val passEnds = clearIndex === (clearRows - 1).U
+  private val passEnds = place === (clearRows - 1).U
   when(clearing) {
-    clearIndex := Mux(passEnds, 0.U, clearIndex + 1.U)
+    place := place + 1.U
     when(passEnds) {
+      place := Mux(again, 0.U, request.index)
       clearing := again
       again := false.B
     }
@@ -91,6 +93,7 @@ class TableAccess(
         val refused = bits.index >= rows.U || !exists(bits.index) || (writeOnly.B && !bits.write)
         request.write := bits.write
         request.index := bits.index(indexBits - 1, 0)
+        place := bits.index(indexBits - 1, 0)
         request.row := Mux(bits.write && !refused, bits.row(rowBits - 1, 0), 0.U)
         error := refused
         state := Mux(refused, State.respond, State.access)
@@ -112,11 +115,14 @@ class TableAccess(
     }
     is(State.respond) { state := State.idle }
   }
-  when(io.clear) { request.row := 0.U }
+  when(io.clear) {
+    request.row := 0.U
+    when(!clearing || passEnds) { place := 0.U }
+  }
 
   io.memory.valid := clearing || state === State.access
   io.memory.bits.write := clearing || request.write
-  io.memory.bits.index := Mux(clearing, clearIndex, request.index)
+  io.memory.bits.index := place
   io.memory.bits.row := Mux(clearing, 0.U, request.row)
   io.index := request.index
   io.table.response.valid := state === State.respond

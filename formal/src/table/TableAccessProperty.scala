@@ -75,8 +75,9 @@ class TableAccessProperty
   }
   private val clearing = spy("dut.clearing")
   private val again = spy("dut.again")
-  private val place = spy("dut.clearIndex", 2)
-  assert(clearing || !again && place === 0.U)
+  private val place = spy("dut.place", 2)
+  assert(clearing || !again)
+  assert(!underWay || clearing || place === taken)
   assert(!dirty || clearing && (again || place <= watched))
   cover(access && takenWrite && stale && takenRow =/= 0.U)
   cover(dut.io.ready && before(!dut.io.ready) && watched === 3.U)
