@@ -80,7 +80,7 @@ class AntiReplay(
   private val rows = 1 << rowBits
   private val tops = Module(new ReplayTops(rowBits, topStore))
   private val ring = Module(new ReplayRing(rowBits, ringStore))
-  private val accessLatency = ReplayTops.accessLatency + 1
+  private val accessLatency = 1 + ReplayTops.accessLatency + 1
   private val access =
     Module(new TableAccess(2 * rows, ReplayRow.bits, rows, writeOnly = false, readLatency = accessLatency))
   access.io.table <> io.table
@@ -112,7 +112,7 @@ class AntiReplay(
   private val commits = step(accessLatency - 1)
   software.ready := access.io.clearing || !software.bits.write || commits
   private val names = (software.bits.index >> 1)(rowBits - 1, 0)
-  tops.io.access.valid := starts
+  tops.io.access.valid := RegNext(starts, false.B)
   tops.io.access.bits := names
   ring.io.access.valid := RegNext(starts, false.B)
   ring.io.access.bits := names
@@ -147,15 +147,15 @@ class AntiReplay(
     Mux(clearing.orR, Mux1H(PriorityEncoderOH(clearing), cleared), names)
   )
   set.bits.data := Mux(zero, 0.U, merged.asUInt)
-  ring.io.set := RegNext(set, 0.U.asTypeOf(set))
-  tops.io.set.valid := ring.io.set.valid
-  tops.io.set.bits.index := ring.io.set.bits.index
-  tops.io.set.bits.data := RegNext(Mux(zero, 0.U, ReplayRow.top(software.bits.row)))
+  ring.io.set := set
+  tops.io.set.valid := set.valid
+  tops.io.set.bits.index := set.bits.index
+  tops.io.set.bits.data := Mux(zero, 0.U, ReplayRow.top(software.bits.row))
 
   private val busy = valid.reduce(_ || _)
   assert(!(io.query.valid && valid(1)), "anti-replay queries are at least two cycles apart")
   assert(!(software.fire && !software.bits.write && !starts), "a read of a window row while a write is under way")
-  assert(!(busy && (set.valid || ring.io.set.valid || starts)), "a window is written while queries are under way")
+  assert(!(busy && (set.valid || starts)), "a window is written while queries are under way")
 }
 
 object AntiReplay {

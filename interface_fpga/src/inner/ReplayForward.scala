@@ -11,11 +11,11 @@ import sallyport.common.memory.MemoryWrite
  *
  * `read` names a row, to the memory as well, whose answer is at `stored` `memoryLatency` cycles
  * later. The row's value is at `state` `latency` cycles after `read`, and `update` may give its new
- * value the cycle after that. `write` brings it to the memory one more cycle later. Reads are two
- * cycles apart or more.
+ * value the cycle after that. `write` brings it to the memory one more cycle later, from a register
+ * of its own: both lead to hundreds of blocks. Reads are two cycles apart or more.
  *
- * `set` writes a row from outside that pipeline; it comes while no read is under way that may be
- * updated.
+ * `set` writes a row from outside that pipeline, a cycle later; it comes while no read is under way
+ * that may be updated.
  */
 class ReplayForward(rowBits: Int, stateBits: Int, memoryLatency: Int) extends Module {
   val latency: Int = memoryLatency + 1
@@ -68,12 +68,11 @@ class ReplayForward(rowBits: Int, stateBits: Int, memoryLatency: Int) extends Mo
   io.state := Mux(follows, results.head.state, known)
   io.forwarded := follows || RegNext(VecInit(matches).asUInt.orR)
 
-  private val written = RegNext(io.update.valid, false.B)
-  io.write.valid := io.set.valid || written
-  io.write.bits.index := Mux(io.set.valid, io.set.bits.index, results.head.row)
-  io.write.bits.data := Mux(io.set.valid, io.set.bits.data, results.head.state)
+  io.write.valid := RegNext(io.set.valid || io.update.valid, false.B)
+  io.write.bits.index := RegNext(Mux(io.set.valid, io.set.bits.index, updated))
+  io.write.bits.data := RegNext(Mux(io.set.valid, io.set.bits.data, io.update.bits))
 
   assert(!(io.read.valid && valids(1)), "reads are at least two cycles apart")
   assert(!(io.update.valid && !valids.last), "an update of no row")
-  assert(!(io.set.valid && (io.update.valid || written)), "a row is set while one is being changed")
+  assert(!(io.set.valid && io.update.valid), "a row is set while one is being changed")
 }

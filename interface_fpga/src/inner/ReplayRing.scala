@@ -11,7 +11,8 @@ import sallyport.common.memory.{MemoryWrite, ParityMemory}
  * `read` names the row of a packet's number, whose `place` comes [[ReplayRing.accessLatency]]
  * cycles later. The verdict follows two cycles after that. A packet every second cycle, of one row
  * if need be. `access` reads a row for software, [[ReplayRing.accessLatency]] cycles later, and
- * `set` writes one; both come while no packet is under way.
+ * `set` writes one; both come while no packet is under way. A row's name has a register in front of
+ * the memory, for it leads to hundreds of blocks.
  *
  * A flipped bit in the memory lets no number in again. Each word of [[ReplayRing.groupBits]] bits
  * has parity. A wrong word counts as received, all of it, at most 64 good packets. If `last` is
@@ -36,8 +37,8 @@ class ReplayRing(rowBits: Int, store: (Int, Int) => ParityMemory) extends Module
 
   private val memory = Module(store(1 << rowBits, stateBits))
   private val forward = Module(new ReplayForward(rowBits, stateBits, ParityMemory.latency))
-  forward.io.read.valid := io.read.valid || io.access.valid
-  forward.io.read.bits := Mux(io.read.valid, io.read.bits, io.access.bits)
+  forward.io.read.valid := RegNext(io.read.valid || io.access.valid, false.B)
+  forward.io.read.bits := RegNext(Mux(io.read.valid, io.read.bits, io.access.bits))
   forward.io.set := io.set
   memory.io.read := forward.io.read
   memory.io.write := forward.io.write
@@ -49,28 +50,28 @@ class ReplayRing(rowBits: Int, store: (Int, Int) => ParityMemory) extends Module
   private val fill = VecInit.tabulate(groups - 1)(word => Fill(ReplayRing.groupBits, wrong(word) || lastWrong)).asUInt
   forward.io.stored := memory.io.row.data | fill
 
-  // Stage 4: the row meets the place of the number. A row without its `last`, all of whose bits are
-  // set, is taken for one up to the number that it must cover. Stage 5: verdict and new row.
-  private val valid4 = ShiftRegister(io.read.valid, ReplayRing.accessLatency, false.B, true.B)
-  private val state4 = forward.io.state.asTypeOf(new ReplayState)
-  private val unknown4 = RegNext(lastWrong) && !forward.io.forwarded
-  private val wrong4 = RegNext(wrong.orR) && !forward.io.forwarded
+  // Stage 5: the row meets the place of the number. A row without its `last`, all of whose bits are
+  // set, is taken for one up to the number that it must cover. Stage 6: verdict and new row.
+  private val valid5 = ShiftRegister(io.read.valid, ReplayRing.accessLatency, false.B, true.B)
+  private val state5 = forward.io.state.asTypeOf(new ReplayState)
+  private val unknown5 = RegNext(lastWrong) && !forward.io.forwarded
+  private val wrong5 = RegNext(wrong.orR) && !forward.io.forwarded
   private def stateWith(last: UInt): ReplayState = {
-    val state = WireDefault(state4)
-    when(unknown4)(state.last := last)
+    val state = WireDefault(state5)
+    when(unknown5)(state.last := last)
     state
   }
   io.state := stateWith(Fill(64, true.B))
 
-  private val valid5 = RegNext(valid4, false.B)
-  private val comparison5 = RegNext(ReplayWindow.compare(stateWith(io.place.lastBlock ## io.place.lastLow), io.place))
-  private val (verdict, state) = ReplayWindow.update(comparison5)
-  forward.io.update.valid := valid5 && !comparison5.place.tooOld && !comparison5.place.lost
+  private val valid6 = RegNext(valid5, false.B)
+  private val comparison6 = RegNext(ReplayWindow.compare(stateWith(io.place.lastBlock ## io.place.lastLow), io.place))
+  private val (verdict, state) = ReplayWindow.update(comparison6)
+  forward.io.update.valid := valid6 && !comparison6.place.tooOld && !comparison6.place.lost
   forward.io.update.bits := state.asUInt
-  io.verdict.valid := RegNext(valid5, false.B)
+  io.verdict.valid := RegNext(valid6, false.B)
   io.verdict.bits := RegNext(verdict)
-  io.filled := RegNext(forward.io.update.valid && RegNext(wrong4), false.B)
-  require(forward.latency == ReplayRing.accessLatency && groups * ReplayRing.groupBits == stateBits)
+  io.filled := RegNext(forward.io.update.valid && RegNext(wrong5), false.B)
+  require(forward.latency + 1 == ReplayRing.accessLatency && groups * ReplayRing.groupBits == stateBits)
 }
 
 object ReplayRing {
@@ -79,7 +80,7 @@ object ReplayRing {
   val groupBits: Int = 64
 
   /** Cycles from the name of a row to its value. */
-  val accessLatency: Int = ParityMemory.latency + 1
+  val accessLatency: Int = ParityMemory.latency + 2
 
   /** Cycles from the name of a row to the verdict. */
   val latency: Int = accessLatency + 2
