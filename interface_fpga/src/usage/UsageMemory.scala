@@ -17,8 +17,9 @@ import chisel3.util._
  * comes until that many cycles later.
  *
  * [[ReplayForward]] is built alike, but there software's accesses hold up traffic: this saves the
- * forwarding of one result of 1088 bits. One read port with two output registers and one write
- * port, so that the memory can be URAM.
+ * forwarding of one result of 1088 bits. One read port, whose row and outputs have a register each,
+ * and one write port, so that the memory can be URAM. A row's name leads to hundreds of blocks, so
+ * nothing lies between its register and them.
  */
 class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
   val io = IO(new Bundle {
@@ -44,8 +45,8 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
   recent := Mux(sets, Fill(UsageMemory.writeInterval, true.B), recent >> 1)
   private val row = Mux(io.read.valid, io.read.bits, io.software.bits.row)
   private val reads = io.read.valid || (io.software.fire && !io.software.bits.write)
-  private val read3 = RegNext(RegNext(memory.read(row, reads)))
   private val rows = Seq.iterate(row, 6)(RegNext(_))
+  private val read3 = RegNext(memory.read(rows(1), RegNext(reads, false.B)))
   private val sets4 = ShiftRegister(sets, 4, false.B, true.B)
   private val sets5 = RegNext(sets4, false.B)
   private val packets = Seq.iterate(io.read.valid, 6)(RegNext(_, false.B))
@@ -89,7 +90,7 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
 
 object UsageMemory {
 
-  /** Cycles from a row's name to its value: memory, two output registers, forwarding. */
+  /** Cycles from a row's name to its value: its register, memory, output register, forwarding. */
   val latency: Int = 4
 
   /**

@@ -108,15 +108,14 @@ class UsageTable(indexBits: Int, limited: Boolean) extends Module {
 
   if (limited) {
     // The soft limits never change in the pipeline: a memory without forwarding, written in the
-    // order of the reads.
+    // order of the reads. All that leads to its blocks comes from registers.
     val limitBits = SaUsageRow.softBytes.width
     val softLimits = SyncReadMem(rows, UInt((2 * limitBits).W))
-    when(software.fire && software.bits.write)(softLimits.write(
-      software.bits.index,
-      row(SaUsageRow.softPackets.msb, SaUsageRow.softBytes.lsb)
-    ))
-    val reads = names || (software.fire && !software.bits.write)
-    val limits4 = ShiftRegister(softLimits.read(Mux(names, io.read.bits, software.bits.index), reads), latency - 1)
+    val row1 = RegNext(Mux(names, io.read.bits, software.bits.index))
+    val limits1 = RegNext(row(SaUsageRow.softPackets.msb, SaUsageRow.softBytes.lsb))
+    when(RegNext(software.fire && software.bits.write, false.B))(softLimits.write(row1, limits1))
+    val reads1 = RegNext(names || (software.fire && !software.bits.write), false.B)
+    val limits4 = ShiftRegister(softLimits.read(row1, reads1), latency - 2)
     access.io.data := RegNext(
       Cat(state4.flags.get.expired, state4.flags.get.warned, limits4, state4.packets, state4.bytes)
     )
