@@ -97,17 +97,18 @@ class DirectTable(p: DirectTableParams) extends Module {
   private val memory = SyncReadMem(p.rows, UInt((keptBits + checkBits).W))
   private val index = RegNext(io.lookup.bits)
   private val live = RegNext(io.lookup.valid && access.io.ready, false.B)
-  private val reads = live && !access.io.clearing
 
   private val software = access.io.memory
   // Compared a cycle ahead, so an access waits until its index has been there for one, and for two
   // with check bits to make. The writes of a clearing are no such cycles: they have other rows.
-  // There are no reads while it clears.
+  // An access that has settled is still there, so one LUT behind registers decides about it.
+  private val waits = software.valid && !software.ready
+  private val settled = Seq.iterate(waits, if (p.code.isDefined) 3 else 2)(s => RegNext(s && waits, false.B)).last
+  private val changes = RegNext(software.bits.write)
   private val collides = RegNext(io.lookup.bits === access.io.index)
-  private val settled =
-    ShiftRegister(software.valid && !access.io.clearing, if (p.code.isDefined) 2 else 1, false.B, true.B)
-  software.ready := access.io.clearing || settled && !(reads && software.bits.write && collides)
-  written.valid := software.fire && !access.io.clearing && software.bits.write
+  private val takes = settled && !(changes && live && collides)
+  software.ready := access.io.clearing || takes
+  written.valid := takes && changes && !access.io.clearing
   written.bits := access.io.index
 
   // Check bits take one cycle or two, in which the access waits; those of a row of zeros are zeros.
@@ -122,21 +123,23 @@ class DirectTable(p: DirectTableParams) extends Module {
   private val held = stored(software.bits.index, word)
   private val taken = if (checkBits > 0) (held >> p.rowBits) ## packed(held) else packed(held)
   if (p.writeOnly) {
-    when(software.fire)(memory.write(software.bits.index, taken))
+    when(software.ready)(memory.write(software.bits.index, taken))
     access.io.data := 0.U
   } else {
-    val read = memory.readWrite(software.bits.index, taken, software.fire, software.bits.write)
+    val writes = access.io.clearing || changes
+    val read = memory.readWrite(software.bits.index, taken, software.ready, writes)
     access.io.data := unpacked(RegNext(read))
   }
 
   private val early = Reg(UInt((keptBits + checkBits).W))
-  early := memory.read(index, reads)
+  // A clearing makes no hit of it, but the blocks need not wait for that.
+  early := memory.read(index, live)
   private val late = RegNext(early)
   check.foreach(_ := late >> keptBits)
   private val wrong = p.parity.B && RegNext(
     VecInit(early.asBools.grouped(DirectTable.group).map(VecInit(_).asUInt.xorR).toSeq).asUInt
   ).xorR
-  private val read = ShiftRegister(reads, DirectTable.keyLatency - 1, false.B, true.B)
+  private val read = ShiftRegister(live && !access.io.clearing, DirectTable.keyLatency - 1, false.B, true.B)
   private def answer[T <: Data](value: T): T = if (p.parity) RegNext(value) else value
   private val found = unpacked(late)
   io.result.valid := ShiftRegister(io.lookup.valid, p.latency, false.B, true.B)
