@@ -97,33 +97,34 @@ class CuckooTable(p: CuckooTableParams) extends Module {
   io.ready := access.io.ready
   private val software = access.io.memory
   private val wayRow = software.bits.index(log2Ceil(p.rowsPerWay) - 1, 0)
-  private val way = software.bits.index >> log2Ceil(p.rowsPerWay)
+  private val (way, place) = (access.io.index >> wayRow.getWidth, access.io.index(wayRow.getWidth - 1, 0))
 
   private val asked = RegNext(io.lookup.bits)
   private val hashed = Reg(UInt(p.keyBits.W))
   hashed := CuckooTable.shortened(io.lookup.bits, p.leastBits, short)
   private val live = RegNext(RegNext(io.lookup.valid && access.io.ready, false.B), false.B)
-  private val reads = live && !access.io.clearing
   private val key = ShiftRegister(asked, 4)
 
-  // The parity of a row takes a cycle, in which its access waits.
-  private val settled = RegNext(software.valid, false.B)
+  // The parity of a row takes a cycle, in which its access waits. In the next one the access is
+  // still there, so few registers decide about it.
+  private val waits = software.valid && !software.ready
+  private val changes = RegNext(software.bits.write)
   private val parity = RegNext(software.bits.row.xorR) && !access.io.clearing
   private val written = Cat(parity, software.bits.row)
 
   private val ways = Seq.tabulate(CuckooHash.ways) { w =>
     val memory = SyncReadMem(p.rowsPerWay, UInt((p.rowBits + 1).W))
     val row = RegNext(CuckooHash.row(w, hashed, p.rowsPerWay))
-    val selected = access.io.clearing || way === w.U
-    // There are no reads while it clears, so the index that is compared is the register itself.
-    val collides = reads && software.bits.write && access.io.index === Cat(w.U(log2Ceil(CuckooHash.ways).W), row)
-    val readBack = memory.readWrite(wayRow, written, software.fire && selected, software.bits.write)
-    (collides, readBack, RegNext(RegNext(answered(w, memory.read(row, reads)))))
+    val settled = RegNext(waits && way === w.U, false.B)
+    val takes = settled && !(changes && live && place === row)
+    val readBack = memory.readWrite(wayRow, written, access.io.clearing || takes, access.io.clearing || changes)
+    // A clearing makes no hit of it, but the blocks need not wait for that.
+    (takes, readBack, RegNext(RegNext(answered(w, memory.read(row, live)))))
   }
-  software.ready := access.io.clearing || settled && !VecInit(ways.map(_._1)).asUInt.orR
+  software.ready := access.io.clearing || VecInit(ways.map(_._1)).asUInt.orR
   access.io.data := RegNext(Mux1H(ways.zipWithIndex.map { case ((_, data, _), w) => (way === w.U) -> data.tail(1) }))
 
-  private val compared = ShiftRegister(reads, 3, false.B, true.B)
+  private val compared = ShiftRegister(live && !access.io.clearing, 3, false.B, true.B)
   private val rest = ways.map { case (_, _, row) =>
     if (p.leastBits == p.keyBits) true.B else row(p.keyBits - 1, p.leastBits) === key(p.keyBits - 1, p.leastBits)
   }
