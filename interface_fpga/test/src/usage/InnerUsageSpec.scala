@@ -182,6 +182,7 @@ class InnerUsageSpec extends AnyFunSuite with InnerPathsModel {
         preset(InnerTables.outboundUsage, 5, Limits(softPackets = 1))
         bench.receive(good.frame, gap = 60)
       }
+      bench.idle(100)
       val all = events(bench)
       assert(all == Seq.fill(EventQueue.entries)(event(5, 0, hard = 0, bytes = 0) | LifetimeEvent.lost.put(1)))
       bench.bus.write(InnerRegs.lifetimeControl, LifetimeControl.clearLost.put(1))
