@@ -139,6 +139,37 @@ def attacks() -> list[dict]:
     ]
 
 
+def ike() -> list[dict]:
+    """One that never happened, and runs whose figures differ."""
+    setup, own = replace(SETUP, sas=16), {"simulated": True, "trials": 3, "throughput": Fraction(0)}
+    rate = {
+        "figure_name": "tunnels set up",
+        "figure": 8.25,
+        "unit": "1/s",
+        "clock": "wall",
+        "figure_runs": [8.25, 7.5, 8.5],
+    }
+    again = {"figure_name": "requests sent again", "figure": 0, "unit": "count", "clock": "", "figure_runs": [0, 0, 0]}
+    first = {
+        "figure_name": "first packet",
+        "figure": 1426.913,
+        "unit": "ms",
+        "clock": "wall",
+        "figure_runs": [1400.0, 1426.913, 1500.0],
+    }
+    never = {
+        "figure_name": "IKE and its SAs",
+        "figure": None,
+        "unit": "ms",
+        "clock": "wall",
+        "figure_runs": [310.0, 320.0],
+    }
+    return [
+        *(row("512", "ike-tunnels", setup=setup, **own, **figure) for figure in (rate, again)),
+        *(row("512", "ike-first-packet", setup=setup, lost=34, **own, **figure) for figure in (first, never)),
+    ]
+
+
 def every() -> list[dict]:
     """Rows of all tests, in the order of the matrix."""
-    return [*throughput(), *tunnels(), *of_latency(), *loss(), *bursts(), *recovery(), *resets(), *attacks()]
+    return [*throughput(), *tunnels(), *of_latency(), *loss(), *bursts(), *recovery(), *resets(), *attacks(), *ike()]

@@ -20,7 +20,7 @@ from sallyport.compare import BETTER, FAILED, MISSING, NEW, SAME, WORSE, compare
 from sallyport.report.kinds import verdict
 from sallyport.simulator import CRYPTO_VARIABLE
 from tests.tester import make_baseline
-from tests.tester.report_rows import SETUP, every, of_latency, row, throughput
+from tests.tester.report_rows import SETUP, every, ike, of_latency, row, throughput
 
 ONE = Fraction(1)
 
@@ -61,6 +61,25 @@ def test_a_run_is_the_same_as_itself(run) -> None:
     done = run(rows, rows, "--threshold", "0")
     assert (done.exit_code, done.stderr) == (0, "")
     assert f"{len(rows)} rows, threshold 0 %: {len(rows)} same" in done.stdout
+
+
+def test_figures_of_ike_are_compared_by_their_units() -> None:
+    """A rate may not fall and a time may not grow. Wall clocks vary, so runs whose figures lie
+    among each other are the same."""
+    rows = [each for each in ike() if verdict(each) is not False]
+    for number, factor, expected in ((0, 0.5, WORSE), (0, 2, BETTER), (0, 0.98, SAME), (2, 2, WORSE), (2, 0.5, BETTER)):
+        after = deepcopy(rows)
+        after[number]["figure"] *= factor
+        after[number]["figure_runs"] = [factor * each for each in rows[number]["figure_runs"]]
+        found = statuses(rows, after)
+        assert (found[number], found[:number], found[number + 1 :]) == (
+            expected,
+            [SAME] * number,
+            [SAME] * (2 - number),
+        )
+    lost = deepcopy(rows)
+    lost[0]["passed"] = False
+    assert statuses(rows, lost) == [FAILED, SAME, SAME]
 
 
 @pytest.mark.parametrize(

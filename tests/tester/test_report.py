@@ -64,7 +64,18 @@ def test_every_test_has_a_section_and_a_line_in_the_summary(whole: Page) -> None
     assert sections == list(KINDS)
     summary = whole.columns("summary")
     assert summary["Test"] == [kind.title for kind in KINDS.values()]
-    assert summary["Verdict"] == ["Passed", "Passed", "Passed", "—", "—", "Failed", "Passed", "Passed"]
+    assert summary["Verdict"] == [
+        "Passed",
+        "Passed",
+        "Passed",
+        "—",
+        "—",
+        "Failed",
+        "Passed",
+        "Passed",
+        "Passed",
+        "Failed",
+    ]
     assert set(summary["Figures"]) == {"simulated"}
     assert "system recovery at 1400 B" in whole.page.inner_text(".overall")
 
@@ -130,6 +141,20 @@ def test_latency_has_a_line_for_each_kind(whole: Page) -> None:
         assert both[::2] == near([r["latency_ns"][key] / 1000 for r in rows], 3)
         assert both[1::2] == near([r["latency_fifo_ns"][key] / 1000 for r in rows], 3)
     assert numbers(shown["Jitter µs"][::2]) == near([r["jitter_ns"] / 1000 for r in rows], 3)
+
+
+def test_a_figure_of_ike_has_its_unit_and_its_clock(whole: Page) -> None:
+    """A run that a figure is missing of gives the row none, and the reason below the table."""
+    shown = whole.columns("ike-tunnels")
+    assert (shown["Figure"], shown["Unit"], shown["Clock"]) == (
+        ["tunnels set up", "requests sent again"], ["1/s", "count"], ["wall", "—"],
+    )  # fmt: skip
+    assert (shown["Median"], shown["Least"], shown["Most"]) == (["8.25", "0"], ["7.50", "0"], ["8.50", "0"])
+    assert shown["Result"] == ["Passed", "Passed"]
+    first = whole.columns("ike-first-packet")
+    assert (first["Median"], first["Result"]) == (["1,426.91", "—"], ["Passed", "Failed"])
+    said = whole.page.inner_text("#ike-first-packet")
+    assert "IKE and its SAs: charon did not say when" in said and "no card's" in said
 
 
 def test_loss_is_frame_size_by_load(whole: Page) -> None:
@@ -368,7 +393,8 @@ def test_csv_and_json_lie_beside_the_page(tmp_path: Path) -> None:
                 assert float(line[name]) == value
             elif isinstance(value, str):
                 assert line[name] == value
-    assert flat[-1]["dropped_box1.inner.drop_unknown_spi"] == "9058"
+    assert [line for line in flat if line["test"] == "attack"][-1]["dropped_box1.inner.drop_unknown_spi"] == "9058"
+    assert next(line for line in flat if line["test"] == "ike-tunnels")["figure_runs"] == "8.25 7.5 8.5"
     assert next(line for line in flat if line["test"] == "back-to-back")["burst_runs"] == "3068 3075"
 
 

@@ -5,6 +5,7 @@ simulated boxes."""
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 
 from sallyport import suites
 from sallyport.backend import Capabilities, Latency, Setup, Trial, TrialResult
+from sallyport.backend_sim import SimBackend
 from sallyport.errors import InputError
+from sallyport.ike import MEASURES
 from sallyport.mixes import genome
-from sallyport.rfc2544 import TESTS
+from sallyport.rfc2544 import TESTS, plan
 from sallyport.rfc2544.case import Case, Options
 from sallyport.rfc2544.sizes import STANDARD, parse
 from tests.support.replay import sallyport
@@ -197,9 +200,42 @@ def test_an_overloaded_box_recovers_at_once(tmp_path: Path) -> None:
         (("--nat-t", "--mode", "transport"), "--nat-t with --mode transport"),
         (("--test", "reset", "--boxes", "1", "--frame-size", "64"), "--test reset with --boxes 1"),
         (("--jobs", "0"), "Invalid value for '--jobs'"),
+        (("--test", "ike,throughput"), "--test ike,throughput: tests of IKE have tunnels of their own"),
+        (("--test", "ike", "--jobs", "2"), "--test ike: IKE runs in this machine's time"),
+        (("--test", "ike", "--sas", "2"), "--sas with --test ike: --ike-tunnels says how many tunnels"),
+        (("--test", "ike", "--rekeys", "2"), "--rekeys with --test ike"),
+        (("--test", "ike", "--goal", "ndr"), "--goal with --test ike"),
+        (("--test", "ike-tunnels", "--direction", "encrypt"), "--direction with --test ike-tunnels"),
+        (("--test", "ike", "--ike-tunnels", "0"), "Invalid value for '--ike-tunnels'"),
+        (("--test", "ike", "--ike-tunnels", "1025"), "Invalid value for '--ike-tunnels'"),
+        (
+            ("--test", "ike", "--ike-tunnels", "3", "--suite", "aes256gcm16,aes128gcm16"),
+            "--ike-tunnels 3: the 2 suites",
+        ),
+        (("--ike-tunnels", "2"), "--ike-tunnels is of the tests of IKE"),
+        (("--test", "ike", "--boxes", "1"), "--boxes 1 with a test of IKE"),
+        (("--test", "ike", "--ip", "6"), "a test of IKE is of tunnels over IPv4"),
+        (("--test", "ike", "--mode", "transport"), "a test of IKE is of tunnels over IPv4"),
+        (("--test", "ike", "--suite", "sm4-sm3"), "--suite sm4-sm3 with a test of IKE: IKE has no number for SM4"),
     ],
 )
 def test_bad_arguments_are_one_sentence(arguments: tuple, sentence: str) -> None:
     done = sallyport("rfc2544", *arguments, check=False)
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1].startswith(f"sallyport: {sentence}")
+
+
+def test_ike_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    done = sallyport("rfc2544", "--test", "ike", check=False)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1].endswith("which root alone makes: run this as root")
+
+
+def test_all_leaves_ike_out_and_ike_names_all_of_it() -> None:
+    """`all` needs neither root nor strongSwan; a real tester has no test of IKE yet."""
+    simulated = SimBackend().capabilities()
+    assert not set(plan.parse_tests("all", simulated)) & set(MEASURES)
+    assert plan.parse_tests("ike", simulated) == [*MEASURES]
+    with pytest.raises(InputError, match="--backend trex has no test 'ike-tunnels'"):
+        plan.parse_tests("ike", replace(simulated, name="trex", ike=()))

@@ -72,6 +72,24 @@ class Trial:
     )
     # what a hostile sender fills the rest of the black wire with; see Capabilities
     attack: str | None = None
+    # what of IKE is measured, with `setup.sas` tunnels; see Capabilities
+    ike: str | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a simulation gives the same result once more: IKE daemons have clocks of
+        their own."""
+        return self.ike is None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a test of IKE; None: what it is of did not happen."""
+
+    name: str
+    value: float | None
+    unit: str  # "1/s", "ms", "ns", "count"
+    clock: str  # "wall": this machine's; "simulated": the chips'; "": of a count
 
 
 @dataclass(frozen=True)
@@ -115,6 +133,9 @@ class TrialResult:
     last_loss_ns: float | None = None
     # of a reset: between the last packet before and the first one after
     outage_ns: float | None = None
+    # of a test of IKE: the longest time between two frames of a stream
+    longest_gap_ns: float | None = None
+    figures: list[Figure] = field(default_factory=list)  # of a test of IKE
     # by box, chip and counter: "box0.outer.drop_replay"
     dropped: dict[str, int] = field(default_factory=dict)
     rekeys: int = 0
@@ -162,6 +183,7 @@ class Capabilities:
     # of the first trials of a search; None: as long as the others
     first_trial_ns: int | None = None
     without: tuple[str, ...] = ()  # tests that it cannot make
+    ike: tuple[str, ...] = ()  # tests of IKE that it can make, of sallyport.ike.MEASURES
     pairs: int = 1  # of ports, which have the load at the same time
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from sallyport import rows
 from sallyport.errors import InputError
+from sallyport.ike import MEASURES as MEASURES_OF_IKE
 from sallyport.limits import LINE_GBPS
-from sallyport.report.kinds import verdict
+from sallyport.report.kinds import MAKES_LOSS, verdict
 
 # What makes a row the same row in another run; the seed does not, for it must not matter.
 IDENTITY = (
@@ -27,6 +28,7 @@ SET_BY_TEST = {
     "loss": ("load_pct",),
     "reset": ("reset",),
     "attack": ("attack", "attack_pct"),
+    **dict.fromkeys(MEASURES_OF_IKE, ("figure_name",)),
 }
 FIGURES = {"load_pct": float, "throughput_pct": float, "loss_pct": float, "passed": bool}
 LEAST_RUNS = 3  # that tell a spread
@@ -52,12 +54,17 @@ class Measure:
 
 
 _RATES = ("throughput", "tunnels", "latency")  # whose load is a rate without loss
+_IKE = tuple(MEASURES_OF_IKE)
+_IKE_WITHOUT_LOSS = tuple(name for name in _IKE if name not in MAKES_LOSS)
 _CALM = (*_RATES, "attack")  # and whose latency is that of boxes that keep up
 MEASURES = (
     Measure("throughput", "% of line", _RATES, lambda r: r["throughput_pct"], 1, spread="throughput_runs_pct"),
     Measure("latency avg", "ns", _CALM, lambda r: (r["latency_ns"] or {}).get("avg"), -1, of_load=True),
     Measure("latency p99", "ns", _CALM, lambda r: (r["latency_ns"] or {}).get("p99"), -1, of_load=True),
-    Measure("loss", "%", (*_CALM, "loss"), lambda r: r["loss_pct"], -1, points=True),
+    Measure("rate", "1/s", _IKE, lambda r: _figure(r, "1/s"), 1, spread="figure_runs"),
+    Measure("time", "ms", _IKE, lambda r: _figure(r, "ms"), -1, spread="figure_runs"),
+    Measure("simulated time", "ns", _IKE, lambda r: _figure(r, "ns"), -1, spread="figure_runs"),
+    Measure("loss", "%", (*_CALM, "loss", *_IKE_WITHOUT_LOSS), lambda r: r["loss_pct"], -1, points=True),
     Measure("burst", "frames", ("back-to-back",), lambda r: r["burst_frames"], 1, spread="burst_runs"),
     Measure("recovery", "ns", ("recovery",), lambda r: _never(r["recovery_ns"]), -1),
     Measure("outage", "ns", ("reset",), lambda r: _never(r["outage_ns"]), -1),
@@ -76,6 +83,11 @@ class Pair:
     after: dict | None
     status: str = SAME
     changes: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+
+
+def _figure(row: dict, unit: str) -> float | None:
+    """The figure of a row of IKE, if it has that unit."""
+    return row["figure"] if row["unit"] == unit else None
 
 
 def _never(time: float | None) -> float:

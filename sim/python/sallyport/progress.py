@@ -122,6 +122,8 @@ def name(label: str, trial: Trial) -> str:
     """The name of a trial: its frames, its load, and its special settings."""
     load = f"{float(100 * trial.fps / trial.setup.line_fps):.2f} %"
     what = f"{label} B at {load}" if label.isdigit() else f"{label} at {load}"
+    if trial.ike:
+        return f"{trial.ike}, {trial.setup.sas} tunnels, {what}"
     more = {"a burst of": trial.burst, "reset by": trial.reset, "under attack by": trial.attack}
     return ", ".join([what, *(f"{key} {value}" for key, value in more.items() if value)])
 

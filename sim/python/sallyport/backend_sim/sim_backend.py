@@ -11,10 +11,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from sallyport import limits, suites
-from sallyport.backend import Capabilities, Latency, Setup, Trial, TrialResult
-from sallyport.backend_sim import attack
+from sallyport.backend import Capabilities, Setup, Trial, TrialResult
+from sallyport.backend_sim import attack, ike
 from sallyport.backend_sim.rekey import Rekeys
 from sallyport.backend_sim.reset import RESETS, Reset
+from sallyport.backend_sim.result import result, sends_ns
 from sallyport.backend_sim.streams import streams
 from sallyport.errors import CheckFailed, InputError
 from sallyport.simulator import Simulator, simulation
@@ -59,9 +60,10 @@ class SimBackend:
             measure_ns=200_000,
             latency_measure_ns=200_000,
             repeatable=True,
+            ike=tuple(ike.MEASURES),
         )
 
-    def check(self, setup: Setup, tests: Collection[str] = ()) -> None:  # noqa: ARG002 - the same for all
+    def check(self, setup: Setup, tests: Collection[str] = ()) -> None:
         largest = max(setup.mix)
         if _outer(setup, largest) > limits.MAX_FRAME:
             most = limits.largest_frame(setup.suites, setup.mode, setup.ip, setup.nat_t, limits.MAX_FRAME)
@@ -75,11 +77,15 @@ class SimBackend:
                 "signature"
             )
         check_count(setup)
+        if any(test in ike.MEASURES for test in tests):
+            ike.check(setup)
         simulation(setup.crypto, setup.chips, setup.tables)
 
     def run_trial(self, trial: Trial) -> TrialResult:
         setup = trial.setup
-        self.check(setup)
+        self.check(setup, [trial.ike] if trial.ike else [])
+        if trial.ike:
+            return ike.run(trial, BLACK_MTU)
         tunnels = Tunnels(setup)
         self._configure(setup, tunnels)
         decrypts_alone = setup.boxes == 1 and setup.direction != "encrypt"
@@ -91,7 +97,7 @@ class SimBackend:
             answer = sim.trial(**software.turns(), **streams(trial, tunnels, self._file("recorded.pcapng")))
             counters = [sim.counters(box) for box in range(setup.boxes)]
             software.finish(answer)
-        return _result(trial, answer, counters, software.done)
+        return result(trial, answer, counters, software.done)
 
     def _configure(self, setup: Setup, tunnels: Tunnels) -> None:
         """Let the simulations be of `setup`; they start when they are needed."""
@@ -110,7 +116,7 @@ class SimBackend:
         that decrypts alone."""
         setup = trial.setup
         alone = replace(
-            setup, boxes=1, direction="encrypt", warmup_ns=0, measure_ns=int(_sends_ns(trial) * RECORDING_MARGIN)
+            setup, boxes=1, direction="encrypt", warmup_ns=0, measure_ns=int(sends_ns(trial) * RECORDING_MARGIN)
         )
         sim = self._simulator(setup, 1, first=1)
         with sim.branch():
@@ -167,63 +173,8 @@ def _boxes_of(setup: Setup) -> Setup:
     return replace(setup, mix={}, direction="both", warmup_ns=0, measure_ns=0, rekeys=0)
 
 
-def _sends_ns(trial: Trial) -> float:
-    """How long the tester sends in a trial."""
-    if trial.burst:
-        return float(1e9 * trial.burst / trial.fps)
-    return trial.setup.warmup_ns + trial.setup.measure_ns * (1.5 if trial.then_fps else 1)
-
-
 def _enough(recorded: Trial | None, trial: Trial) -> bool:
     """True if the record of one trial has all frames of another."""
     if recorded is None or (recorded.setup.mix, recorded.attack) != (trial.setup.mix, trial.attack):
         return False
-    return recorded.fps * Fraction(_sends_ns(recorded)) >= trial.fps * Fraction(_sends_ns(trial))
-
-
-def _latency(figures: dict) -> Latency:
-    return Latency(**{name: figures.get(name, 0.0) for name in ("min", "avg", "p50", "p90", "p99", "p99_99", "max")})
-
-
-def _result(trial: Trial, answer: dict, counters: list[dict], rekeys: int) -> TrialResult:
-    setup = trial.setup
-    # The counters show the fate of a hostile sender's frames; the trial measures the other streams.
-    rows = [row for row in answer["streams"] if row["expect"] != "count"]
-    total = answer["total"]
-    ports = 2 if setup.direction == "both" else 1
-    sent_s = _sends_ns(trial) / 1e9 if trial.burst else (_sends_ns(trial) - setup.warmup_ns) / 1e9
-    last_loss = total["last_loss_ns"]
-    return TrialResult(
-        intended_fps=trial.fps,
-        offered_fps=Fraction(total["tx_frames"]) / Fraction(sent_s) / ports,
-        tx_frames=total["tx_frames"],
-        rx_frames=total["rx_frames"],
-        lost=total["lost"],
-        reordered=total["reordered"],
-        duplicated=total["duplicated"],
-        corrupted=total["corrupted"],
-        queue_grew=any(row["queue"]["growing"] for row in rows) and not (trial.burst or trial.then_fps or trial.reset),
-        lifo_ns=_latency(total["latency_ns"]["lifo"]),
-        fifo_ns=_latency(total["latency_ns"]["fifo"]),
-        jitter_ns=total["jitter_ns"],
-        histogram=[(end, count) for end, count in total["histogram"]],
-        first_lost=total["first_lost"],
-        last_loss_ns=None if last_loss is None else last_loss - setup.warmup_ns,
-        outage_ns=total["longest_gap_ns"] if trial.reset else None,
-        dropped={
-            f"box{box}.{chip}.{name}": count
-            for box, chips in enumerate(counters)
-            for chip, values in chips.items()
-            if chip != "conservation"
-            for name, count in values.items()
-            if count and name.startswith(("drop_", "punt_"))
-        },
-        rekeys=rekeys,
-        checks=[
-            f"box {box}, {path['chip']}, {path['path']}: received {path['received']} is not accounted for"
-            for box, chips in enumerate(counters)
-            for path in chips["conservation"]["paths"]
-            if not path["balanced"]
-        ],
-        simulation=answer["simulation"],
-    )
+    return recorded.fps * Fraction(sends_ns(recorded)) >= trial.fps * Fraction(sends_ns(trial))

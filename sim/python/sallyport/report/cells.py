@@ -42,6 +42,11 @@ def corrected(row: dict, unit: str, digits: int = 0) -> str:
     return DASH if row["unlimited"] else fixed(row[f"corrected_{unit}"], digits)
 
 
+def figure(row: dict, value: float | None) -> str:
+    """A figure of a test of IKE, as its unit is written."""
+    return count(value) if row["unit"] in ("count", "ns") else fixed(value, 2)
+
+
 def size(row: dict) -> str:
     """The frame size as it was asked for."""
     return "IMIX" if row["frame_size"] == "imix" else str(row["frame_size"])

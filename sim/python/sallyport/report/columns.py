@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from sallyport.ike import MEASURES
 from sallyport.report import cells, settings
 from sallyport.report.cells import corrected
 from sallyport.report.kinds import verdict
@@ -113,7 +114,28 @@ ATTACK = (
     RESULT,
 )
 
-_TABLES = {"back-to-back": BURSTS, "recovery": RECOVERY, "reset": RESET, "attack": ATTACK}
+IKE = (
+    SIZE,
+    Column("Figure", "", lambda r: r["figure_name"], text=True),
+    Column("Median", "", lambda r: cells.figure(r, r["figure"])),
+    Column("Unit", "", lambda r: r["unit"], text=True),
+    Column("Clock", "", lambda r: r["clock"] or cells.DASH, text=True),
+    Column("Runs", "", lambda r: cells.count(r["trials"])),
+    Column("Least", "", lambda r: cells.figure(r, min(r["figure_runs"], default=None))),
+    Column("Most", "", lambda r: cells.figure(r, max(r["figure_runs"], default=None))),
+    TX,
+    RX,
+    LOST,
+    RESULT,
+)
+
+_TABLES = {
+    "back-to-back": BURSTS,
+    "recovery": RECOVERY,
+    "reset": RESET,
+    "attack": ATTACK,
+    **dict.fromkeys(MEASURES, IKE),
+}
 
 
 def _dropped(counters: dict[str, int]) -> str:

@@ -30,6 +30,12 @@ _SAMPLED = {
     True: " A real tester times latency frames alone, some of the load, in its own software.",
 }
 
+_IKE = (
+    "Each figure is the median of the runs, by the clock that its line names. wall is the clock of the machine that charon, sallyportd and "
+    "the simulator share: simulated chips are thousands of times slower than cards there, so such a figure is no card's. "
+    "simulated is the chips' own time. A count has no clock. "
+)
+
 KINDS = {
     "throughput": Kind("Throughput", "RFC 2544 26.1", _RATES),
     "tunnels": Kind("Throughput against tunnels", "draft-ietf-bmwg-ipsec-meth; RFC 2544 26.1", _RATES),
@@ -68,7 +74,20 @@ KINDS = {
         "Loss is of legitimate frames, at the intended load, beside as many hostile ones as that column says. Dropped is what the boxes' "
         "counters say of the hostile ones.",
     ),
+    "ike-tunnels": Kind(
+        "IKE: tunnels a second",
+        "draft-ietf-bmwg-ipsec-meth-05; RFC 7296 1.2",
+        _IKE
+        + "All tunnels are asked for at once, each an IKE SA with a CHILD_SA. It passes if each then carries its frames both ways.",
+    ),
+    "ike-first-packet": Kind(
+        "IKE: time to the first packet",
+        "draft-ietf-bmwg-ipsec-meth-05; RFC 4301 4.4.1",
+        _IKE
+        + "Frames come until one arrives behind the other box. The box drops those before it, so loss is what the test makes.",
+    ),
 }
+MAKES_LOSS = ("ike-first-packet",)  # of the tests of IKE: they pass if all that they time happens
 
 
 def kind(test: str) -> Kind:
@@ -96,6 +115,8 @@ def note(rows: list[dict]) -> str:
 def reasons(row: dict) -> list[str]:
     """Why a row's trial did not pass, but for loss, which has columns."""
     found = [*(["a queue grew"] if row.get("queue_grew") else []), *row.get("checks", [])]
+    if "figure" in row and row["figure"] is None and not found:
+        found.append(f"{row['figure_name']}: charon did not say when")
     dropped = row["dropped"] if row.get("tester") and not row["passed"] else {}
     return found + [f"the boxes counted {name} {count}" for name, count in dropped.items()]
 
@@ -112,6 +133,8 @@ def verdict(row: dict) -> bool | None:
         return row["recovery_ns"] is not None
     if row["test"] == "reset":
         return row["outage_ns"] is not None
+    if row["test"] in MAKES_LOSS:
+        return row["figure"] is not None and not row["checks"]
     return row["passed"]
 
 

@@ -70,4 +70,4 @@ def _reasons(rows: list[dict]) -> list[str]:
 
 def _of(row: dict) -> str:
     """Which row of a table is meant."""
-    return f"{cells.sized(row)} at {cells.percent(row['load_pct'])} % of line rate"
+    return row.get("figure_name") or f"{cells.sized(row)} at {cells.percent(row['load_pct'])} % of line rate"

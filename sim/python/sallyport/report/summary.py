@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sallyport.ike import MEASURES
 from sallyport.report import cells, settings
 from sallyport.report.cells import span
 from sallyport.report.kinds import KINDS, kind, reasons, verdict
@@ -126,6 +127,15 @@ def _attack(rows: list[dict]) -> str:
     return f"{cells.count(lost)} legitimate frames lost under {bad}"
 
 
+def _ike(rows: list[dict]) -> str:
+    """Every figure, with its clock."""
+    return "; ".join(
+        f"{row['figure_name']} {cells.figure(row, row['figure'])} {row['unit']}"
+        + (f" ({row['clock']})" if row["clock"] else "")
+        for row in rows
+    )
+
+
 _HEADLINES: dict[str, Callable[[list[dict]], str]] = {
     "throughput": _throughput,
     "tunnels": _tunnels,
@@ -135,6 +145,7 @@ _HEADLINES: dict[str, Callable[[list[dict]], str]] = {
     "recovery": _recovery,
     "reset": _reset,
     "attack": _attack,
+    **dict.fromkeys(MEASURES, _ike),
 }
 
 
@@ -143,8 +154,13 @@ def reasons_of(rows: list[dict]) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for row in rows:
         for text in reasons(row):
-            found.setdefault(text, []).append(f"{cells.sized(row)} at {cells.percent(row['load_pct'])} %")
+            found.setdefault(text, []).append(named(row))
     return [(_first(names), text) for text, names in found.items()]
+
+
+def named(row: dict) -> str:
+    """Which row of a table is meant."""
+    return row.get("figure_name") or f"{cells.sized(row)} at {cells.percent(row['load_pct'])} %"
 
 
 def _first(names: list[str]) -> str:

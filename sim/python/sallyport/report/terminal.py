@@ -6,6 +6,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from sallyport.ike import MEASURES
 from sallyport.report import cells, settings
 from sallyport.report.cells import corrected, count, latency, micros, percent
 from sallyport.report.kinds import by_test, verdict
@@ -37,7 +38,21 @@ _RATES = (
     ("reordered", lambda r: count(r["reordered"])),
     *_LATENCY,
 )
+_IKE = (
+    _SIZE,
+    ("figure", lambda r: r["figure_name"]),
+    ("median", lambda r: cells.figure(r, r["figure"])),
+    ("unit", lambda r: r["unit"]),
+    ("clock", lambda r: r["clock"] or cells.DASH),
+    ("runs", lambda r: count(r["trials"])),
+    ("least", lambda r: cells.figure(r, min(r["figure_runs"], default=None))),
+    ("most", lambda r: cells.figure(r, max(r["figure_runs"], default=None))),
+    _TX,
+    _LOST,
+    _RESULT,
+)
 _COLUMNS = {
+    **dict.fromkeys(MEASURES, _IKE),
     "tunnels": (("SAs", lambda r: count(r["sas"])), *_RATES),
     "latency": (
         _SIZE,

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sallyport.rfc2544 import attack, back_to_back, latency, loss, recovery, reset, throughput
+from sallyport.ike import MEASURES
+from sallyport.rfc2544 import attack, back_to_back, ike, latency, loss, recovery, reset, throughput
 from sallyport.rfc2544.case import Case
 
 Test = Callable[[Case], Iterator[dict]]
@@ -24,5 +25,6 @@ TESTS: dict[str, Test] = {
     "reset": reset.rows,
     "tunnels": throughput.rows,
     "attack": attack.rows,
+    **dict.fromkeys(MEASURES, ike.rows),
 }
 """By name. `tunnels` is throughput against the number of SAs, a case for each."""

@@ -12,6 +12,7 @@ from sallyport import report, suites
 from sallyport.backend import Capabilities, Setup, TrafficBackend
 from sallyport.backend_sim import SimBackend, rekey
 from sallyport.errors import InputError
+from sallyport.ike import MEASURES
 from sallyport.progress import Verbosity
 from sallyport.rfc2544 import plan
 from sallyport.rfc2544.case import Options
@@ -22,7 +23,8 @@ from sallyport.trex.option import backend as trex_backend
 
 BACKENDS = ("sim", "trex")
 MIN_LOAD = Fraction(1, 10_000)  # percent: 149 frames of 64 B a second at 100 Gb/s
-DEFAULT_SIZES, ALL_SIZES = "64,512,1400,1518", "all"
+DEFAULT_SIZES, ALL_SIZES, IKE_SIZE = "64,512,1400,1518", "all", "512"
+IKE_TUNNELS, IKE_TRIALS = 16, 3  # unless the command says otherwise
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Asked:
     resume: bool
     tables: str
     sas: int | None
+    ike_tunnels: int | None
     warmup_us: int | None
     measure_us: int | None
     rekeys: int
@@ -81,7 +84,17 @@ class Asked:
             raise InputError(
                 f"--backend {capabilities.name} has one set of boxes: leave out --jobs, --scheduler, --slurm, --lsf and --pbs"
             )
+        if self.of_ike and not where.here:
+            raise InputError(
+                f"--test {self.test}: IKE runs in this machine's time, one run after the other; "
+                "leave out --jobs, --scheduler, --slurm, --lsf and --pbs"
+            )
         return where
+
+    @property
+    def of_ike(self) -> bool:
+        """Whether it asks for tests of IKE; then it asks for no others (plan.parse_tests)."""
+        return any(part.strip() == plan.IKE or part.strip() in MEASURES for part in self.test.split(","))
 
     def setup(self, capabilities: Capabilities) -> Setup:
         """The setup of all trials, without their frames; [InputError] for options that exclude
@@ -98,10 +111,15 @@ class Asked:
             raise InputError(
                 "--nat-t with --mode transport: boxes encapsulate tunnels alone (docs/explanation/encrypt-path.md); choose --mode tunnel"
             )
-        sas = self.sas or len(chosen)
+        if self.of_ike:
+            self._check_ike()
+        elif self.ike_tunnels:
+            raise InputError("--ike-tunnels is of the tests of IKE: choose --test ike, or leave it out")
+        sas = (self.ike_tunnels or IKE_TUNNELS) if self.of_ike else self.sas or len(chosen)
+        option = "--ike-tunnels" if self.of_ike else "--sas"
         if sas % len(chosen):
             raise InputError(
-                f"--sas {sas}: the {len(chosen)} suites take the SAs in turn; choose a multiple of {len(chosen)}"
+                f"{option} {sas}: the {len(chosen)} suites take the SAs in turn; choose a multiple of {len(chosen)}"
             )
         measure_ns = max(capabilities.measure_ns, 1000 * rekey.measure_us(self.rekeys, sas, chosen))
         return Setup(
@@ -126,6 +144,18 @@ class Asked:
             pairs=capabilities.pairs,
         )
 
+    def _check_ike(self) -> None:
+        """[InputError] for options that have no meaning in a test of IKE."""
+        given = {
+            "--sas": (self.sas, "--ike-tunnels says how many tunnels"),
+            "--rekeys": (self.rekeys, "ike-rekeys rekeys each tunnel once"),
+            "--goal": (self.goal != "rfc2544", "nothing is searched"),
+            "--direction": (self.direction != "both", "the traffic goes both ways"),
+        }
+        for option, (there, instead) in given.items():
+            if there:
+                raise InputError(f"{option} with --test {self.test}: {instead}; leave it out")
+
     def options(self, capabilities: Capabilities) -> Options:
         return Options(
             load=_percent("--load", self.load, "line rate"),
@@ -134,6 +164,7 @@ class Asked:
             burst_runs=self.burst_runs,
             goal=self.search_goal(capabilities),
             repeats=self.repeat,
+            ike_trials=self.trials or IKE_TRIALS,
             latency_measure_ns=None if self.measure_us or self.rekeys else capabilities.latency_measure_ns,
         )
 
@@ -151,7 +182,7 @@ class Asked:
         )
 
     def sizes(self) -> str:
-        return self.frame_size or (ALL_SIZES if self.test == plan.ALL else DEFAULT_SIZES)
+        return self.frame_size or (ALL_SIZES if self.test == plan.ALL else IKE_SIZE if self.of_ike else DEFAULT_SIZES)
 
     def verbosity(self) -> Verbosity:
         if self.quiet:

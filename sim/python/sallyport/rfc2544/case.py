@@ -25,6 +25,7 @@ class Options:
     latency_measure_ns: int | None = None  # of the latency test, if not the setup's
     goal: Goal = GOALS["rfc2544"]
     repeats: int = 1  # searches of a throughput row
+    ike_trials: int = 3  # runs of a test of IKE
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,12 @@ from sallyport.simulator import ROOT, TABLES
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials
 from sallyport.trex.option import lab_option
 
-TEST_HELP = f"One of {', '.join(plan.TESTS)}; several with commas; or {plan.ALL}."
+TEST_HELP = f"One of {', '.join(plan.TESTS)}; several with commas; {plan.IKE}: all of IKE; or {plan.ALL}: all others."
 SIZE_HELP = (
-    "Sizes with FCS, imix, imix:LETTERS (RFC 6985), largest, all.  [default: 64,512,1400,1518; of --test all: all]"
+    "Sizes with FCS, imix, imix:LETTERS (RFC 6985), largest, all.  "
+    "[default: 64,512,1400,1518; of --test all: all; of IKE: 512]"
 )
+IKE_MOST = 1024  # tunnels: what the standard tables hold
 CACHE = ROOT / "build" / "cache" / "trials"
 
 
@@ -60,7 +62,11 @@ CACHE = ROOT / "build" / "cache" / "trials"
     show_default=True,
     help="Of searches: no loss in one trial; or CSIT's NDR or PDR, 21 trials of 1 s a load.",
 )
-@click.option("--trials", type=click.IntRange(1, 1000), help="Trials a load; default of the goal.")
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 1000),
+    help="Trials a load, default of the goal; runs of a test of IKE, default 3.",
+)
 @click.option(
     "--loss-tolerance", type=click.FloatRange(0, 50), help="Loss that a good trial may have, %; default of the goal."
 )
@@ -75,6 +81,11 @@ CACHE = ROOT / "build" / "cache" / "trials"
     help="Full: 64 Ki SAs, as on a board.",
 )
 @click.option("--sas", type=click.IntRange(1), help="SAs a direction; default 1 for each suite.")
+@click.option(
+    "--ike-tunnels",
+    type=click.IntRange(1, IKE_MOST),
+    help="Tunnels of the tests of IKE, each with an IKE SA; default 16.",
+)
 @click.option("--warmup-us", type=click.IntRange(1), help="Default 50; of TRex 5 s.")
 @click.option(
     "--measure-us", type=click.IntRange(1), help="Default 200, or what the rekeys need; of TRex 60 s, of latency 120 s."

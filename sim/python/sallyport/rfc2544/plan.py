@@ -9,12 +9,15 @@ from dataclasses import replace
 
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import InputError
+from sallyport.ike import MEASURES
 from sallyport.rfc2544 import TESTS
 from sallyport.rfc2544.case import Case, Options
 from sallyport.rfc2544.search import Found
 from sallyport.rfc2544.sizes import Sizes
 
 ALL = "all"
+# Every test of IKE. They need root and strongSwan and are timed, so `all` leaves them out.
+IKE = "ike"
 # Tests whose outcome hardly depends on the frame size: `all` has them with these alone.
 FEW_SIZES = ("64", "1400", "imix")
 FEW = ("reset", "tunnels", "attack")
@@ -28,19 +31,25 @@ Run = Callable[[str, Trial], TrialResult]
 
 
 def parse_tests(text: str, capabilities: Capabilities) -> list[str]:
-    """`"throughput,loss"` or `all`, those that the tester can do, as names of TESTS."""
+    """`"throughput,loss"`, `ike` or `all`, those that the tester can do, as names of TESTS."""
     cannot = [name for name, kinds in (("reset", capabilities.resets), ("attack", capabilities.attacks)) if not kinds]
     cannot += capabilities.without
+    cannot += [name for name in MEASURES if name not in capabilities.ike]
     if text == ALL:
-        return [name for name in TESTS if name not in cannot]
-    names = [part.strip() for part in text.split(",")]
+        return [name for name in TESTS if name not in (*cannot, *MEASURES)]
+    parts = [part.strip() for part in text.split(",")]
+    names = [name for part in parts for name in (MEASURES if part == IKE else [part])]
     for name in names:
         if name not in TESTS:
-            raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, or {ALL}")
+            raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, {IKE}, or {ALL}")
         if name in cannot:
             raise InputError(
                 f"--backend {capabilities.name} has no test {name!r} (docs/reference/rfc2544.md); choose another one"
             )
+    if 0 < sum(name in MEASURES for name in names) < len(names):
+        raise InputError(
+            f"--test {text}: tests of IKE have tunnels of their own; give the others a command of their own"
+        )
     return list(dict.fromkeys(names))
 
 

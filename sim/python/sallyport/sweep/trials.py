@@ -27,7 +27,7 @@ class Trials:
     def run(self, label: str, trial: Trial) -> TrialResult:
         """The trial's result, from the cache or from the pool. `label` names its frame size in the
         progress display."""
-        if not self._repeatable:
+        if not (self._repeatable and trial.repeatable):
             return self._make("", label, trial)
         name = key(trial)
         with self._lock:

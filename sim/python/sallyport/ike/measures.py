@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measures of IKE by the names of their tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sallyport.backend import Trial, TrialResult
+from sallyport.ike import first_packet, tunnels
+from sallyport.ike.gateways import Boxes
+
+Measure = Callable[[Trial, Boxes, Path], TrialResult]
+
+MEASURES: dict[str, Measure] = {
+    "ike-tunnels": tunnels.measure,
+    "ike-first-packet": first_packet.measure,
+}

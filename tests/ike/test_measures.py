@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests of IKE of `./sallyport rfc2544`, with real charons: docs/reference/rfc2544-ike.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sallyport.ike.tunnels import FRAMES
+from tests.ike.charons import skip_without_strongswan
+from tests.support.replay import sallyport
+
+# By test: each figure with its unit and clock.
+FIGURES = {
+    "ike-tunnels": [("tunnels set up", "1/s", "wall"), ("requests sent again", "count", "")],
+    "ike-first-packet": [
+        ("first packet", "ms", "wall"), ("until charon is asked", "ms", "wall"), ("IKE and its SAs", "ms", "wall"),
+    ],
+}  # fmt: skip
+
+
+def rows(folder: Path, test: str, *more: object) -> dict[str, dict]:
+    """The rows of one test that passed, by their figures."""
+    skip_without_strongswan()
+    path = folder / "rows.json"
+    sallyport("rfc2544", "--test", test, "--quiet", "--json", path, *more)
+    found = json.loads(path.read_text())
+    assert [(row["figure_name"], row["unit"], row["clock"]) for row in found] == FIGURES[test]
+    return {row["figure_name"]: row for row in found}
+
+
+@pytest.mark.parametrize(
+    ("tunnels", "trials", "more"),
+    [
+        (2, 1, ("--suite", "aes128-sha256,chacha20poly1305", "--nat-t")),
+        pytest.param(64, 3, (), marks=pytest.mark.long),
+    ],
+)
+def test_tunnels_a_second(tmp_path: Path, tunnels: int, trials: int, more: tuple) -> None:
+    """Each tunnel carries its frames both ways, not one is lost, and charon counts as many in each
+    CHILD_SA (sallyport.ike.tunnels.unlike)."""
+    found = rows(tmp_path, "ike-tunnels", "--ike-tunnels", tunnels, "--trials", trials, *more)
+    for row in found.values():
+        assert (row["tx_frames"], row["lost"], row["reordered"]) == (2 * FRAMES * tunnels * trials, 0, 0)
+        assert (row["passed"], row["checks"], row["sas"], row["trials"]) == (True, [], tunnels, trials)
+        assert len(row["figure_runs"]) == trials
+    assert found["tunnels set up"]["figure"] > 0
+
+
+def test_time_to_the_first_packet(tmp_path: Path) -> None:
+    """The first packet has charon asked and is itself dropped; the last one sent is the one that
+    arrives."""
+    found = rows(tmp_path, "ike-first-packet", "--ike-tunnels", 2, "--trials", 1)
+    first = found["first packet"]
+    assert (first["rx_frames"], first["lost"]) == (1, first["tx_frames"] - 1) and first["lost"] > 0
+    assert 0 < found["until charon is asked"]["figure"] < first["figure"]
+    assert found["IKE and its SAs"]["figure"] > 0
