@@ -18,6 +18,7 @@ FIGURES = {
     "ike-first-packet": [
         ("first packet", "ms", "wall"), ("until charon is asked", "ms", "wall"), ("IKE and its SAs", "ms", "wall"),
     ],
+    "ike-rekeys": [("rekeys", "1/s", "wall"), ("blocked", "ns", "simulated")],
 }  # fmt: skip
 
 
@@ -57,3 +58,19 @@ def test_time_to_the_first_packet(tmp_path: Path) -> None:
     assert (first["rx_frames"], first["lost"]) == (1, first["tx_frames"] - 1) and first["lost"] > 0
     assert 0 < found["until charon is asked"]["figure"] < first["figure"]
     assert found["IKE and its SAs"]["figure"] > 0
+
+
+@pytest.mark.parametrize(
+    ("tunnels", "measure_us"), [(1, 20), pytest.param(16, 200, marks=pytest.mark.long)], ids=["short", "long"]
+)
+def test_rekeys_under_load(tmp_path: Path, tunnels: int, measure_us: int) -> None:
+    """Every CHILD_SA is replaced while its tunnel carries its share of 90 % of the maximum, and not
+    a frame is lost or reordered."""
+    load = ("--share", 90, "--measure-us", measure_us)
+    found = rows(tmp_path, "ike-rekeys", "--ike-tunnels", tunnels, "--trials", 1, *load)
+    for row in found.values():
+        assert (row["passed"], row["lost"], row["reordered"], row["checks"]) == (True, 0, 0, [])
+        # At least the piece with the rekey in it and the one behind it.
+        assert row["tx_frames"] > 2 * 2 * 0.99 * row["intended_fps"] * measure_us / 1e6
+    assert found["rekeys"]["figure"] > 0
+    assert 0 <= found["blocked"]["figure"] < 1000 * measure_us

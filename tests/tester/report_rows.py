@@ -164,9 +164,17 @@ def ike() -> list[dict]:
         "clock": "wall",
         "figure_runs": [310.0, 320.0],
     }
+    blocked = {
+        "figure_name": "blocked",
+        "figure": 106.667,
+        "unit": "ns",
+        "clock": "simulated",
+        "figure_runs": [106.667] * 3,
+    }
     return [
         *(row("512", "ike-tunnels", setup=setup, **own, **figure) for figure in (rate, again)),
         *(row("512", "ike-first-packet", setup=setup, lost=34, **own, **figure) for figure in (first, never)),
+        row("512", "ike-rekeys", setup=setup, **own, **blocked),
     ]
 
 

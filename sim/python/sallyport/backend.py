@@ -105,6 +105,10 @@ class Latency:
     max: float
 
 
+# Fields of a result that are counted in frames, and may be added up.
+COUNTS = ("tx_frames", "rx_frames", "lost", "reordered", "duplicated", "corrupted")
+
+
 @dataclass(frozen=True)
 class TrialResult:
     """One trial: counts of both directions together, over the measured interval and the drain

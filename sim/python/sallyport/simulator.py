@@ -167,6 +167,13 @@ class Simulator:
         used keys."""
         return [path for path in self._sockets.iterdir() if path.is_file()]
 
+    def forget(self, box: int) -> None:
+        """Remove what software keeps of a box, which no program may have meanwhile: then it is
+        another box, new to software."""
+        for path in self._remembered():
+            if path.name.startswith(f"{self.socket(box).name}."):
+                path.unlink()
+
     def trial(self, on_turn: Callable[[], dict[str, float]] | None = None, **fields: object) -> dict:
         """The command `trial`. `on_turn` is what software does in its turns; it gives the fields of
         `continue`."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two gateways whose IKE daemons are strongSwan's charon, and what is measured of them: after the
-IKE tests of draft-ietf-bmwg-ipsec-meth-05.
+"""Two gateways whose IKE daemons are strongSwan's charon, and the measures that they undergo: after
+the IKE tests of draft-ietf-bmwg-ipsec-meth-05.
 
 Charon and sallyportd run on this machine and in its time. A tester gives the boxes and the traffic
 ([sallyport.ike.gateways.Gateways]); the simulated one is `sallyport.backend_sim.ike`.

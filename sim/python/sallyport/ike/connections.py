@@ -32,15 +32,15 @@ _CONNECTION = """  t{number} {{
 _SECRET = 'secrets {\n  ike-all { secret = "a test key" }\n}\n'
 
 
-def connections(setup: Setup, side: int, words: str = "", options: str = "") -> str:
+def connections(setup: Setup, side: int, words: str = "", options: str = "", peer: str = "") -> str:
     """The file of gateway `side`, 0 or 1. `words` are lines of each child, `options` of each
-    connection."""
+    connection. `peer` are addresses that it takes requests from, if not the other's alone."""
     tunnels, black = Tunnels(setup), BLACK[setup.ip]
     made = [
         _CONNECTION.format(
             number=number,
             near=black[side],
-            far=black[1 - side],
+            far=peer or black[1 - side],
             own="ab"[side],
             other="ba"[side],
             encap="yes" if setup.nat_t else "no",

@@ -84,16 +84,24 @@ class Gateways:
     def __init__(self, setup: Setup, boxes: Boxes, near: Gateway, far: Gateway) -> None:
         self.setup, self.boxes, self.near, self.far = setup, boxes, near, far
 
-    def connect(self, words: str = "start_action = start", options: str = "") -> None:
-        """Give both their connections; `words` of the near one's children say who begins."""
-        self.far.charon.load(connections(self.setup, 1))
+    def accept(self, peer: str = "") -> None:
+        """Give the far one its connections; `peer` as of [connections]."""
+        self.far.charon.load(connections(self.setup, 1, peer=peer))
+
+    def initiate(self, words: str = "start_action = start", options: str = "") -> None:
+        """Give the near one its connections. `words` are lines of its children, which say who
+        begins; `options` are lines of its connections."""
         self.near.charon.load(connections(self.setup, 0, words, options))
 
     def up(self) -> int:
-        """Tunnels of which both boxes have the SAs and the policies."""
+        """Tunnels whose SAs and policies both boxes have."""
         return min(
             min(len(each.spis()) // 2, each.policies() // POLICIES) for each in (self.near.daemon, self.far.daemon)
         )
+
+    def spis(self) -> frozenset[str]:
+        """Of the SAs of both boxes."""
+        return frozenset(self.near.daemon.spis() | self.far.daemon.spis())
 
     def wait_until(self, true: Callable[[], bool], seconds: float) -> bool:
         """Whether it came true in so many seconds."""
@@ -104,9 +112,11 @@ class Gateways:
             time.sleep(POLL_S)
         return True
 
-    def establish(self, seconds: float) -> None:
-        """All tunnels; [CheckFailed] if some do not come up in so many seconds."""
-        self.connect()
+    def establish(self, seconds: float, words: str = "start_action = start", options: str = "") -> None:
+        """All tunnels, with lines as of `initiate`; [CheckFailed] if some do not come up in so many
+        seconds."""
+        self.accept()
+        self.initiate(words, options)
         if not self.wait_until(lambda: self.up() == self.setup.sas, seconds):
             raise CheckFailed(f"{self.up()} of {self.setup.sas} tunnels came up in {seconds:.0f} s")
 

@@ -36,7 +36,8 @@ def check_rights() -> None:
 def cabled(addresses: tuple[str, str], prefix: int) -> Iterator[list[Space]]:
     """Two namespaces at the ends of a virtual cable, with these addresses. They end with the
     context."""
-    stem = f"sp{os.getpid()}"  # two runs on one machine have other names; a device has 15 characters at most
+    # Two runs on one machine have other names. A device has 15 characters at most.
+    stem = f"sp{os.getpid()}"
     spaces = [Space(f"{stem}{letter}", f"{stem}{letter}") for letter in "ab"]
     try:
         for space in spaces:

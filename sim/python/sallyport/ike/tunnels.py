@@ -25,8 +25,9 @@ def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
     tunnels; behind it packets in each."""
     setup = trial.setup
     with gateways(setup, boxes, folder) as both:
+        both.accept()
         began = time.monotonic()
-        both.connect()
+        both.initiate()
         complete = both.wait_until(lambda: both.up() == setup.sas, patience_s(setup.sas))
         took = time.monotonic() - began
         sent = boxes.each_tunnel(FRAMES)

@@ -86,6 +86,13 @@ KINDS = {
         _IKE
         + "Frames come until one arrives behind the other box. The box drops those before it, so loss is what the test makes.",
     ),
+    "ike-rekeys": Kind(
+        "IKE: rekeys under load",
+        "draft-ietf-bmwg-ipsec-meth-05; RFC 7296 2.8",
+        _IKE
+        + "Blocked is how much longer the longest pause between two frames of a direction was under rekeys than before them. It passes "
+        "if no frame was lost and all SAs were replaced.",
+    ),
 }
 MAKES_LOSS = ("ike-first-packet",)  # of the tests of IKE: they pass if all that they time happens
 

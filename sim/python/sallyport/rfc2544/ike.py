@@ -9,11 +9,10 @@ from dataclasses import replace
 from fractions import Fraction
 from statistics import median
 
-from sallyport.backend import TrialResult
+from sallyport.backend import COUNTS, TrialResult
 from sallyport.rfc2544.case import Case
 
 DIGITS = 3  # of a figure, behind the point
-COUNTS = ("tx_frames", "rx_frames", "lost", "reordered", "duplicated", "corrupted")
 
 
 def rows(case: Case) -> Iterator[dict]:
