@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sallyport.ike.dead_peer import TRIES, WAIT_S
 from sallyport.ike.tunnels import FRAMES
 from tests.ike.charons import skip_without_strongswan
 from tests.support.replay import sallyport
@@ -19,6 +20,9 @@ FIGURES = {
         ("first packet", "ms", "wall"), ("until charon is asked", "ms", "wall"), ("IKE and its SAs", "ms", "wall"),
     ],
     "ike-rekeys": [("rekeys", "1/s", "wall"), ("blocked", "ns", "simulated")],
+    "ike-dead-peer": [
+        ("peer found dead", "ms", "wall"), ("first packet again", "ms", "wall"), ("all tunnels again", "ms", "wall"),
+    ],
 }  # fmt: skip
 
 
@@ -74,3 +78,17 @@ def test_rekeys_under_load(tmp_path: Path, tunnels: int, measure_us: int) -> Non
         assert row["tx_frames"] > 2 * 2 * 0.99 * row["intended_fps"] * measure_us / 1e6
     assert found["rekeys"]["figure"] > 0
     assert 0 <= found["blocked"]["figure"] < 1000 * measure_us
+
+
+@pytest.mark.parametrize(
+    ("tunnels", "trials"), [(2, 1), pytest.param(16, 3, marks=pytest.mark.long)], ids=["short", "long"]
+)
+def test_a_dead_peer_is_found_and_replaced(tmp_path: Path, tunnels: int, trials: int) -> None:
+    """Not before charon has waited as often as it was told, and then all tunnels come up again.
+    Frames that the box sends meanwhile are lost."""
+    found = rows(tmp_path, "ike-dead-peer", "--ike-tunnels", tunnels, "--trials", trials)
+    for row in found.values():
+        assert (row["rx_frames"], row["checks"]) == (trials, []) and row["lost"] > 0
+    dead, packet, complete = (found[name]["figure_runs"] for name, *_ in FIGURES["ike-dead-peer"])
+    for number in range(trials):
+        assert 1000 * WAIT_S * (TRIES + 1) < dead[number] < packet[number] <= complete[number]

@@ -171,10 +171,18 @@ def ike() -> list[dict]:
         "clock": "simulated",
         "figure_runs": [106.667] * 3,
     }
+    dead = {
+        "figure_name": "peer found dead",
+        "figure": 2660.05,
+        "unit": "ms",
+        "clock": "wall",
+        "figure_runs": [2660.05] * 3,
+    }
     return [
         *(row("512", "ike-tunnels", setup=setup, **own, **figure) for figure in (rate, again)),
         *(row("512", "ike-first-packet", setup=setup, lost=34, **own, **figure) for figure in (first, never)),
         row("512", "ike-rekeys", setup=setup, **own, **blocked),
+        row("512", "ike-dead-peer", setup=setup, lost=12, **own, **dead),
     ]
 
 

@@ -20,7 +20,7 @@ def _latency(figures: dict) -> Latency:
 
 
 def result(trial: Trial, answer: dict, counters: list[dict], rekeys: int) -> TrialResult:
-    """From the engine's answer and each box's counters behind the trial, as sallyctl prints them."""
+    """From the engine's answer and each box's counters behind the trial, as sallyctl has them."""
     setup = trial.setup
     # The counters show the fate of a hostile sender's frames; the trial measures the other streams.
     rows = [row for row in answer["streams"] if row["expect"] != "count"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sallyport.backend import Trial, TrialResult
-from sallyport.ike import first_packet, rekeys, tunnels
+from sallyport.ike import dead_peer, first_packet, rekeys, tunnels
 from sallyport.ike.gateways import Boxes
 
 Measure = Callable[[Trial, Boxes, Path], TrialResult]
@@ -16,4 +16,5 @@ MEASURES: dict[str, Measure] = {
     "ike-tunnels": tunnels.measure,
     "ike-first-packet": first_packet.measure,
     "ike-rekeys": rekeys.measure,
+    "ike-dead-peer": dead_peer.measure,
 }

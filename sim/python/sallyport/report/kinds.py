@@ -93,8 +93,16 @@ KINDS = {
         + "Blocked is how much longer the longest pause between two frames of a direction was under rekeys than before them. It passes "
         "if no frame was lost and all SAs were replaced.",
     ),
+    "ike-dead-peer": Kind(
+        "IKE: dead peer and fail-over",
+        "draft-ietf-bmwg-ipsec-meth-05; RFC 7296 2.4",
+        _IKE
+        + "Times begin with the death of the far gateway. charon's own waits are most of them. Another gateway has the dead one's address "
+        "and none of its state. Loss meanwhile is what the test makes.",
+    ),
 }
-MAKES_LOSS = ("ike-first-packet",)  # of the tests of IKE: they pass if all that they time happens
+# Tests of IKE that must lose frames: they pass if all that they time happens.
+MAKES_LOSS = ("ike-first-packet", "ike-dead-peer")
 
 
 def kind(test: str) -> Kind:
