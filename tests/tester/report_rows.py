@@ -178,11 +178,19 @@ def ike() -> list[dict]:
         "clock": "wall",
         "figure_runs": [2660.05] * 3,
     }
+    half_open = {
+        "figure_name": "half-open IKE_SAs at most",
+        "figure": 24,
+        "unit": "count",
+        "clock": "",
+        "figure_runs": [24, 23, 26],
+    }
     return [
         *(row("512", "ike-tunnels", setup=setup, **own, **figure) for figure in (rate, again)),
         *(row("512", "ike-first-packet", setup=setup, lost=34, **own, **figure) for figure in (first, never)),
         row("512", "ike-rekeys", setup=setup, **own, **blocked),
         row("512", "ike-dead-peer", setup=setup, lost=12, **own, **dead),
+        row("512", "ike-half-open", setup=setup, **own, **half_open),
     ]
 
 

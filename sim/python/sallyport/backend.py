@@ -74,6 +74,7 @@ class Trial:
     attack: str | None = None
     # what of IKE is measured, with `setup.sas` tunnels; see Capabilities
     ike: str | None = None
+    ike_flood: int = 1000  # requests a second of the flood in ike-half-open
 
     @property
     def repeatable(self) -> bool:

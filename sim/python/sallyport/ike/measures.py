@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sallyport.backend import Trial, TrialResult
-from sallyport.ike import dead_peer, first_packet, rekeys, tunnels
+from sallyport.ike import dead_peer, first_packet, half_open, rekeys, tunnels
 from sallyport.ike.gateways import Boxes
 
 Measure = Callable[[Trial, Boxes, Path], TrialResult]
@@ -17,4 +17,5 @@ MEASURES: dict[str, Measure] = {
     "ike-first-packet": first_packet.measure,
     "ike-rekeys": rekeys.measure,
     "ike-dead-peer": dead_peer.measure,
+    "ike-half-open": half_open.measure,
 }

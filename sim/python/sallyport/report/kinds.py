@@ -100,6 +100,13 @@ KINDS = {
         + "Times begin with the death of the far gateway. charon's own waits are most of them. Another gateway has the dead one's address "
         "and none of its state. Loss meanwhile is what the test makes.",
     ),
+    "ike-half-open": Kind(
+        "IKE: set-ups beside a flood of half-open ones",
+        "draft-ietf-bmwg-ipsec-meth-05; RFC 7296 2.6",
+        _IKE
+        + "As tunnels a second, while requests that never go on come from everywhere. It passes if all honest tunnels come up and cookies "
+        "bound the half-open IKE_SAs.",
+    ),
 }
 # Tests of IKE that must lose frames: they pass if all that they time happens.
 MAKES_LOSS = ("ike-first-packet", "ike-dead-peer")

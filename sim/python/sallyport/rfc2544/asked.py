@@ -24,7 +24,7 @@ from sallyport.trex.option import backend as trex_backend
 BACKENDS = ("sim", "trex")
 MIN_LOAD = Fraction(1, 10_000)  # percent: 149 frames of 64 B a second at 100 Gb/s
 DEFAULT_SIZES, ALL_SIZES, IKE_SIZE = "64,512,1400,1518", "all", "512"
-IKE_TUNNELS, IKE_TRIALS = 16, 3  # unless the command says otherwise
+IKE_TUNNELS, IKE_TRIALS, IKE_FLOOD = 16, 3, 1000  # unless the command says otherwise
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Asked:
     tables: str
     sas: int | None
     ike_tunnels: int | None
+    ike_flood: int | None
     warmup_us: int | None
     measure_us: int | None
     rekeys: int
@@ -113,8 +114,9 @@ class Asked:
             )
         if self.of_ike:
             self._check_ike()
-        elif self.ike_tunnels:
-            raise InputError("--ike-tunnels is of the tests of IKE: choose --test ike, or leave it out")
+        elif self.ike_tunnels or self.ike_flood:
+            name = "--ike-tunnels" if self.ike_tunnels else "--ike-flood"
+            raise InputError(f"{name} is of the tests of IKE: choose --test ike, or leave it out")
         sas = (self.ike_tunnels or IKE_TUNNELS) if self.of_ike else self.sas or len(chosen)
         option = "--ike-tunnels" if self.of_ike else "--sas"
         if sas % len(chosen):
@@ -165,6 +167,7 @@ class Asked:
             goal=self.search_goal(capabilities),
             repeats=self.repeat,
             ike_trials=self.trials or IKE_TRIALS,
+            ike_flood=self.ike_flood or IKE_FLOOD,
             latency_measure_ns=None if self.measure_us or self.rekeys else capabilities.latency_measure_ns,
         )
 

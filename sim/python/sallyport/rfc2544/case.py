@@ -26,6 +26,7 @@ class Options:
     goal: Goal = GOALS["rfc2544"]
     repeats: int = 1  # searches of a throughput row
     ike_trials: int = 3  # runs of a test of IKE
+    ike_flood: int = 1000  # requests a second of its flood
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ SIZE_HELP = (
     "[default: 64,512,1400,1518; of --test all: all; of IKE: 512]"
 )
 IKE_MOST = 1024  # tunnels: what the standard tables hold
+# Requests a second: in a second enough for charon's threshold; what a sender in Python can do.
+IKE_FLOODS = (100, 20_000)
 CACHE = ROOT / "build" / "cache" / "trials"
 
 
@@ -85,6 +87,11 @@ CACHE = ROOT / "build" / "cache" / "trials"
     "--ike-tunnels",
     type=click.IntRange(1, IKE_MOST),
     help="Tunnels of the tests of IKE, each with an IKE SA; default 16.",
+)
+@click.option(
+    "--ike-flood",
+    type=click.IntRange(*IKE_FLOODS),
+    help="Requests a second of the flood in ike-half-open, 100 to 20000; default 1000.",
 )
 @click.option("--warmup-us", type=click.IntRange(1), help="Default 50; of TRex 5 s.")
 @click.option(

@@ -18,7 +18,9 @@ DIGITS = 3  # of a figure, behind the point
 def rows(case: Case) -> Iterator[dict]:
     """Each run begins with new daemons. The rows have the median of the runs, and the counts of all
     runs together."""
-    runs = [case.trial(case.bound, ike=case.test) for _ in range(case.options.ike_trials)]
+    runs = [
+        case.trial(case.bound, ike=case.test, ike_flood=case.options.ike_flood) for _ in range(case.options.ike_trials)
+    ]
     together = _together(runs)
     for number, figure in enumerate(runs[0].figures):
         values = [run.figures[number].value for run in runs]
