@@ -22,7 +22,7 @@ START_S = 30  # in which charon listens
 SWANCTL_S = 300  # for one command
 
 # charon allows a peer five set-ups at once, and from the third on asks it for cookies; here one
-# peer has all. The threshold for cookies of all peers together stays.
+# peer has all. `cookie_threshold` is of all peers together.
 _CONF = """charon-systemd {{
   load_modular = no
   load = random nonce openssl pem pubkey x509 constraints gcm ccm ctr chapoly cmac hmac kdf aes sha1 sha2 curve25519 \
@@ -46,7 +46,10 @@ kernel-sallyport! kernel-netlink socket-default vici
   journal {{ default = -1 }}
 }}
 """
-COOKIES = 10  # charon's default: half-open IKE_SAs from which on it asks for cookies (RFC 7296 2.6)
+# Half-open IKE_SAs from which on charon asks for cookies (RFC 7296 2.6): its default, and never.
+# Where a request is repeated before its answer comes, a second cookie makes AUTH fail: it covers
+# the request with the first one (2.15).
+COOKIES, NO_COOKIES = 10, 0
 
 
 def check_charon() -> None:
@@ -67,9 +70,9 @@ class Charon:
     """One charon. Its plugins are Debian's and ours, in a folder that is mounted over Debian's for
     this process alone."""
 
-    def __init__(self, folder: Path, space: Space, control: Path, timers: str = "", cookies: int = COOKIES) -> None:
-        """It asks the sallyportd at `control`. `timers` are lines of strongswan.conf. Return when
-        it listens."""
+    def __init__(self, folder: Path, space: Space, control: Path, timers: str, cookies: int) -> None:
+        """It asks the sallyportd at `control`. `timers` are lines of strongswan.conf, `cookies`
+        its threshold. Return when it listens."""
         self.folder = folder
         folder.mkdir()
         plugins = folder / "plugins"

@@ -14,6 +14,7 @@ _CONNECTION = """  t{number} {{
     proposals = aes256gcm16-prfsha256-curve25519
     mobike = no
     unique = never
+    keyingtries = 0
     encap = {encap}
     {options}
     local {{ auth = psk

@@ -15,7 +15,7 @@ from sallyport.ike.tunnels import patience_s
 
 # charon asks a peer that was silent for DPD_S, and asks again TRIES times. It gives up TRIES + 1
 # waits later.
-DPD_S, WAIT_S, TRIES = 1, 0.5, 3
+DPD_S, WAIT_S, TRIES = 1, 1, 3
 TIMERS = f"retransmit_timeout = {WAIT_S}\n  retransmit_base = 1\n  retransmit_tries = {TRIES}"
 CHILD = "start_action = start\n      dpd_action = restart"
 GAVE_UP = f"giving up after {TRIES} retransmits"
@@ -34,7 +34,7 @@ def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
         both.far.start()
         both.accept()
         result, end = until_one_arrives(boxes, patience_s(setup.sas))
-        all_again = both.wait_until(lambda: both.up() == setup.sas, patience_s(setup.sas))
+        all_again = both.wait_until(lambda: both.up() >= setup.sas, patience_s(setup.sas))
         complete = time.monotonic()
         found = both.near.charon.said_at(GAVE_UP, died)
     checks = list(result.checks)
@@ -42,6 +42,8 @@ def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
         checks.append("no packet arrived before the peer died")
     if found is None:
         checks.append(f"charon never said: {GAVE_UP}")
+    if not all_again:
+        checks.append(f"not all of {setup.sas} tunnels came up again in {patience_s(setup.sas):.0f} s")
     if not result.rx_frames:
         checks.append(f"no packet arrived in {patience_s(setup.sas):.0f} s behind the death of the peer")
     return replace(
