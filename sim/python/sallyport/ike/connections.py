@@ -7,6 +7,8 @@ from sallyport.backend import Setup
 from sallyport.tunnels import BLACK, Tunnels
 
 # Each end of each tunnel has an identity of its own, by which the responder finds the connection.
+# And a reqid of its own: where tunnels restart together, charon 5.9.8 may give two of them one, and
+# then the packets of one go by the SA of the other (docs/how-to/ike.md).
 _CONNECTION = """  t{number} {{
     version = 2
     local_addrs = {near}
@@ -26,6 +28,7 @@ _CONNECTION = """  t{number} {{
       remote_ts = {remote}/32
       esp_proposals = {suite}-esn
       replay_window = 1024
+      reqid = {reqid}
       rekey_time = 0
       {words} }} }}
   }}
@@ -40,6 +43,7 @@ def connections(setup: Setup, side: int, words: str = "", options: str = "", pee
     made = [
         _CONNECTION.format(
             number=number,
+            reqid=number + 1,
             near=black[side],
             far=peer or black[1 - side],
             own="ab"[side],

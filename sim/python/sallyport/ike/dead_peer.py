@@ -11,7 +11,7 @@ from pathlib import Path
 from sallyport.backend import Figure, Trial, TrialResult
 from sallyport.ike.arrival import until_one_arrives
 from sallyport.ike.gateways import Boxes, gateways
-from sallyport.ike.tunnels import patience_s
+from sallyport.ike.tunnels import FRAMES, patience_s
 
 # charon asks a peer that was silent for DPD_S, and asks again TRIES times. It gives up TRIES + 1
 # waits later.
@@ -36,12 +36,15 @@ def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
         result, end = until_one_arrives(boxes, patience_s(setup.sas))
         all_again = both.wait_until(lambda: both.up() >= setup.sas, patience_s(setup.sas))
         complete = time.monotonic()
+        carried = boxes.each_tunnel(FRAMES)
         found = both.near.charon.said_at(GAVE_UP, died)
     checks = list(result.checks)
     if not alive.rx_frames:
         checks.append("no packet arrived before the peer died")
     if found is None:
         checks.append(f"charon never said: {GAVE_UP}")
+    if carried.lost:
+        checks.append(f"{carried.lost} of {carried.tx_frames} frames in all tunnels were lost behind the fail-over")
     if not all_again:
         checks.append(f"not all of {setup.sas} tunnels came up again in {patience_s(setup.sas):.0f} s")
     if not result.rx_frames:
