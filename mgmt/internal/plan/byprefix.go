@@ -38,14 +38,14 @@ func (w *wayWriter) policies(size int, now map[int]compile.Row) error {
 			want[dst] = want[dst] // even without rows
 		}
 	}
-	s := policyStep{wayWriter: w, size: size, now: now, made: map[int]compile.Row{}, in: phaseEarlyRemove, clear: phaseEarlyClear}
+	s := policyStep{wayWriter: w, size: size, now: now, made: map[int]compile.Row{}, in: phaseEarlyRemove, last: phaseEarlyClear}
 	dsts := slices.SortedFunc(maps.Keys(want), comparePrefixes)
 	if w.removeFirst {
 		if err := s.make(dsts, s.staying(want)); err != nil {
 			return err
 		}
 	}
-	s.in, s.clear = PhaseInsert, phaseClear
+	s.in, s.last = PhaseInsert, phaseClear
 	return s.make(dsts, want)
 }
 
@@ -58,7 +58,7 @@ type policyStep struct {
 	*wayWriter
 	size      int
 	now, made map[int]compile.Row // rows of before, and those that are written
-	in, clear phase
+	in, last  phase               // of rows and trees, and of rows that are cleared
 }
 
 // row is what a row holds when all writes are made that there are so far.
@@ -136,6 +136,7 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 			switch {
 			case !slices.Contains(have, row.number):
 				fresh = append(fresh, row)
+				lowest(&s.clear.come, row.row)
 			case slices.Equal(row.row, s.row(row.number)):
 			case i > 0 && row.number == have[0]:
 				behind = append(behind, row)
@@ -146,6 +147,7 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 		for _, number := range have {
 			if !slices.Contains(rows, number) {
 				gone = append(gone, number)
+				lowest(&s.clear.gone, s.row(number))
 			}
 		}
 		if s.ways.Table.PolicyOf(dst) != int(change.Row) {
@@ -158,6 +160,9 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 			s.add(Write{Phase: s.in, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: row.number, Row: row.row})
 		}
 	}
+	if len(gone) > 0 {
+		s.shutGoing()
+	}
 	write(fresh)
 	write(inPlace)
 	// No two prefixes of a tree may hold each other, so those that go do so first.
@@ -169,7 +174,7 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 	for _, number := range gone {
 		s.made[number] = nil
 		s.ways.Rows.Remove(number)
-		s.add(Write{Phase: s.clear, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: number})
+		s.add(Write{Phase: s.last, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: number})
 	}
 	return nil
 }

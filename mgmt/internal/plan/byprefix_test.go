@@ -87,7 +87,9 @@ func (h *heldRig) model() *model.Model {
 type spdChanger struct {
 	*rand.Rand
 	dense     bool // few destinations, and many updates
+	flowless  bool
 	selectors []string
+	last      string
 	keys      int
 }
 
@@ -118,6 +120,9 @@ func (c *spdChanger) selector() string {
 	case 1:
 		sel += " proto udp dport 80-81"
 	case 2:
+		if c.flowless {
+			break
+		}
 		sel = fmt.Sprintf("src 10.0.0.0 dst %s proto udp sport 7 dport 80", netip.AddrFrom4([4]byte{10, byte(c.IntN(16) << 4)}))
 	case 3:
 		sel = "src 10.0.0.0/8 dst 10.0.0.1-10.0.0.3,10.16.0.0/12"
@@ -131,6 +136,7 @@ func (c *spdChanger) selector() string {
 // policy is a change of one policy.
 func (c *spdChanger) policy() string {
 	sel := c.selector()
+	c.last = sel
 	rest := []string{" action block", " action allow", " action punt", " action allow"}[c.IntN(4)]
 	if c.IntN(3) > 0 {
 		rest = fmt.Sprintf(" tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel", 1+c.IntN(3))
@@ -280,6 +286,114 @@ func listed(m *model.Model) (text string) {
 		text += fmt.Sprintf("%s priority %d age %d usage %d by prefix %t\n", p.Selector, p.Priority, p.Age, p.Usage, m.Policies.ByPrefix(p))
 	}
 	return text
+}
+
+// batch adds several policies, or deletes several, or all.
+func (c *spdChanger) batch(m *model.Model) (text string) {
+	there := map[string]bool{}
+	for p := range m.Policies.All() {
+		there[p.Selector.String()] = true
+	}
+	for n := 2 + c.IntN(6); n > 0 && len(there) < 14; n-- {
+		if line := c.policy(); strings.Contains(line, " add ") && !there[c.last] {
+			there[c.last] = true
+			text += line
+		}
+	}
+	if c.IntN(3) > 0 && text != "" {
+		return text
+	}
+	if c.IntN(3) == 0 {
+		return "xfrm policy flush\n"
+	}
+	text = ""
+	for p := range m.Policies.All() {
+		if c.IntN(2) == 0 {
+			text += "xfrm policy delete " + p.Selector.String() + " dir out\n"
+		}
+	}
+	return text
+}
+
+// clear says whether a packet leaves in clear.
+func (h *heldRig) clear(rules fakebox.Ternary, p testbox.Packet) bool {
+	h.T.Helper()
+	row, err := h.Decide(rules, p)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return row != nil && regs.FlowRow.Action.Get(row) == regs.ActionBypass
+}
+
+// TestNamedLeaksNothing: of batches of several policies, too, no packet leaves in clear meanwhile
+// that leaves in clear neither before nor after.
+func TestNamedLeaksNothing(t *testing.T) {
+	changes, opened := 0, 0
+	for seed := range uint64(16) {
+		h := newHeld(t, named(7))
+		c := &spdChanger{Rand: rand.New(rand.NewPCG(seed, 4301)), dense: seed%2 == 1, flowless: true}
+		h.must("addr add 192.0.2.1/24 dev black\n")
+		for round := range 60 {
+			text := c.batch(h.model())
+			rules, packets, leaks := h.RulesNow(), c.packets(), map[testbox.Packet]string{}
+			before := map[testbox.Packet]bool{}
+			for _, p := range packets {
+				before[p] = h.clear(rules, p)
+			}
+			h.Fake.OnRow = func(w fakebox.Row) {
+				look := func() {
+					for _, p := range packets {
+						if h.clear(rules, p) {
+							leaks[p] = fmt.Sprintf("once row %d of %s is %x", w.Index, w.Table, w.Words)
+						}
+					}
+				}
+				if w.Table == regs.InnerTableRule.Name {
+					rules.Write(w.Index, w.Words, look)
+				} else if w.Chip == transport.Inner {
+					look()
+				}
+			}
+			err := h.change(text)
+			h.Fake.OnRow = nil
+			if err != nil {
+				continue
+			}
+			changes++
+			for p, when := range leaks {
+				if opened++; !before[p] && !h.clear(h.RulesNow(), p) {
+					t.Fatalf("seed %d round %d: %v leaves in clear %s\n%s%s", seed, round, p, when, text, listed(h.model()))
+				}
+			}
+		}
+	}
+	if t.Log("changes", changes, "packets in clear", opened); changes < 300 || opened < 500 {
+		t.Error("too few to show anything")
+	}
+}
+
+// TestFlushLeaksNothing: a flow or a policy by prefix that protects goes together with the default
+// that lets all other packets pass.
+func TestFlushLeaksNothing(t *testing.T) {
+	packet := testbox.Packet{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.16.0.1"), Proto: 17, SPort: 7, DPort: 80}
+	for _, selector := range []string{"src 10.0.0.1 dst 10.16.0.1 proto udp sport 7 dport 80", "src 10.0.0.0/8 dst 10.16.0.0/12"} {
+		h := newHeld(t, named(5))
+		h.must("addr add 192.0.2.1/24 dev black\nxfrm policy add proto udp dir out priority 9 action allow\n" +
+			"xfrm policy add " + selector + " dir out priority 5 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel\n")
+		rules, looks := h.RulesNow(), 0
+		h.Fake.OnRow = func(w fakebox.Row) {
+			if w.Table == regs.InnerTableRule.Name {
+				rules.Write(w.Index, w.Words, func() {})
+			}
+			if looks++; h.clear(rules, packet) {
+				t.Errorf("%s: its packet leaves in clear once row %d of %s is %x", selector, w.Index, w.Table, w.Words)
+			}
+		}
+		h.must("xfrm policy flush\n")
+		if looks < 3 || len(h.RulesNow()) > 0 {
+			t.Errorf("%d looks, %d rules left", looks, len(h.RulesNow()))
+		}
+	}
 }
 
 // TestNamedParts: what a change of a part gives is what everything computed anew gives.

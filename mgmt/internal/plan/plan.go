@@ -31,6 +31,7 @@ const (
 	phaseDirect
 	PhaseInsert
 	phaseRemove // and rules that move down their table
+	phaseOpen   // rules that let clear packets pass, and have waited for others
 	phaseClear
 )
 
@@ -98,7 +99,7 @@ func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, known: known, removeFirst: removeFirst, report: r}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, known: known, removeFirst: removeFirst, report: r, clear: newInClear()}
 	if removeFirst {
 		old = p.detach()
 	}
@@ -153,12 +154,16 @@ type planner struct {
 	known       *compile.Standing // holds the tree of prefixes; nil if that is not known
 	removeFirst bool
 	report      *model.Report
+	clear       inClear
 }
 
 func (p *planner) add(w Write) { p.Writes = append(p.Writes, w) }
 
 // ordered puts the writes into the order of their phases, and gives the plan.
 func (p *planner) ordered() *Plan {
+	p.openLate()
+	p.flowsGo()
+	p.shutGoing()
 	slices.SortStableFunc(p.Writes, func(a, b Write) int { return cmp.Compare(a.Phase, b.Phase) })
 	p.drain()
 	return &p.Plan
