@@ -23,7 +23,7 @@ from tests.support.frames import read_frames
 SEED = int(os.environ.get("SALLYPORT_UPSET_SEED", "26"))
 UPSETS = int(os.environ.get("SALLYPORT_UPSETS", "20"))
 SAS = 8
-BY_FLOW = SAS // 2  # behind these SAs policies without ports: every second a rule, the others by prefix
+BY_FLOW = SAS // 2  # behind these SAs policies without ports: rules and by prefix, in turn
 SUITES = tuple(suites.find(name) for name in suites.SUITES)
 FLIP_US = 4.0
 ESP = 50

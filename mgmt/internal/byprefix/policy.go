@@ -59,11 +59,6 @@ func (p *Policy) Fits() bool {
 	return p.OneRow && plain && s.Src.IsValid() && s.Dst.IsValid() && short && !s.ToGroups()
 }
 
-// before is the order of the SPD.
-func (p *Policy) before(q *Policy) bool {
-	return cmp.Or(cmp.Compare(p.Priority, q.Priority), cmp.Compare(p.Age, q.Age)) < 0
-}
-
 // earlierEqual says whether a policy is asked before another one of the same priority, for a packet
 // of both.
 func (p *Policy) earlierEqual(q *Policy) bool {

@@ -35,7 +35,9 @@ func (w *wayWriter) policies(size int, now map[int]compile.Row) error {
 	if w.Target.Part == nil {
 		want = maps.Clone(want)
 		for dst := range w.ways.Table.Policies() {
-			want[dst] = want[dst] // even without rows
+			if _, wanted := want[dst]; !wanted {
+				want[dst] = nil // it goes
+			}
 		}
 	}
 	s := policyStep{wayWriter: w, size: size, now: now, made: map[int]compile.Row{}, in: phaseEarlyRemove, last: phaseEarlyClear}
