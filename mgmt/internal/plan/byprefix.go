@@ -3,12 +3,12 @@
 package plan
 
 import (
-	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
 
 	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
@@ -41,7 +41,7 @@ func (w *wayWriter) policies(size int, now map[int]compile.Row) error {
 		}
 	}
 	s := policyStep{wayWriter: w, size: size, now: now, made: map[int]compile.Row{}, in: phaseEarlyRemove, last: phaseEarlyClear}
-	dsts := slices.SortedFunc(maps.Keys(want), comparePrefixes)
+	dsts := slices.SortedFunc(maps.Keys(want), learned.Compare)
 	if w.removeFirst {
 		if err := s.make(dsts, s.staying(want)); err != nil {
 			return err
@@ -49,10 +49,6 @@ func (w *wayWriter) policies(size int, now map[int]compile.Row) error {
 	}
 	s.in, s.last = PhaseInsert, phaseClear
 	return s.make(dsts, want)
-}
-
-func comparePrefixes(a, b netip.Prefix) int {
-	return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
 }
 
 // policyStep leads the chip to the policies by prefix of some destinations.
