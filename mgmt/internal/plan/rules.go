@@ -20,7 +20,7 @@ import (
 // In between, rows by prefix change, with which the chip compares the priority of the rule.
 func (p *planner) rules(c transport.Chip, table regs.Table, size int, have map[int]compile.Rule, want []compile.Placed) (map[int]compile.Rule, error) {
 	t := newRuleTable(size, have, want, p.going(table))
-	phase, insert, what, hint := phaseEarlyRemove, PhaseInsert, "rules", "one exact 5-tuple needs none, "
+	phase, insert, what, hint := phaseEarlyRemove, PhaseInsert, "rules", "one exact 5-tuple needs none, nor a policy between two prefixes unless its dst holds another's or an older policy of its priority overlaps it, "
 	if table == regs.InnerTableInboundRule {
 		insert, what, hint = phaseSets, "inbound rules", ""
 	}

@@ -44,7 +44,12 @@ func control(m *model.Model, t *compile.Target, closed bool) [3]uint32 {
 
 var controls = [3]regs.Register{regs.InnerControl, regs.CryptoControl, regs.OuterControl}
 
-// install performs the writes of a plan, the port registers and the enables.
+// bypass are the bits of the crypto chip's CONTROL that let clear packets cross.
+var bypass = uint32(1)<<regs.CryptoControlBypassEncrypt.LSB | uint32(1)<<regs.CryptoControlBypassDecrypt.LSB
+
+// install performs the writes of a plan, the port registers and the enables. In a plan that is
+// crowded the crypto chip lets no clear packet pass from before the first row until all rows are in
+// place, and all packets that met others have gone.
 func (s *Session) install(m *model.Model, p *plan.Plan) error {
 	want := control(m, p.Target, s.Closed)
 	before, err := s.Box.Read32(transport.Crypto, regs.CryptoControl)
@@ -60,7 +65,12 @@ func (s *Session) install(m *model.Model, p *plan.Plan) error {
 	if err := s.Box.SeedIdentifiers(); err != nil {
 		return err
 	}
-	opened := false
+	opened := p.Crowded
+	if p.Crowded {
+		if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, before&^bypass); err != nil {
+			return err
+		}
+	}
 	rows := rowWriter{box: s.Box, ivMask: s.IVMask, alive: s.Alive}
 	defer rows.wipe()
 	for _, w := range p.Writes {
@@ -92,6 +102,14 @@ func (s *Session) install(m *model.Model, p *plan.Plan) error {
 	}
 	if err := rows.flush(); err != nil {
 		return err
+	}
+	if p.Crowded {
+		if err := s.Box.Wait(plan.DrainTime); err != nil {
+			return err
+		}
+		if err := s.afterSent(); err != nil {
+			return err
+		}
 	}
 	for _, c := range []transport.Chip{transport.Crypto, transport.Outer, transport.Inner} {
 		if err := s.Box.Write32(c, controls[c], want[c]); err != nil {
