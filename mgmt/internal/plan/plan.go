@@ -53,8 +53,9 @@ type Plan struct {
 	// Image is what the tables hold in the end; of a part, where Target has one, the tables alone
 	// that are written whole.
 	Image *compile.Image
-	// Crowded says that tables are too full for old and new rows side by side, so that what goes does
-	// so first. A packet may then miss its policy, and meet one behind it that lets it pass in clear.
+	// Crowded says that tables are too full for old and new rows side by side, so that what goes
+	// does so first. A packet may then miss its policy, and meet one behind it that lets it pass in
+	// clear.
 	Crowded bool
 	// Roomless are peers that find no room in their table; of a part, among those that it looks at.
 	Roomless []compile.Placed

@@ -6,7 +6,7 @@ import chisel3.util.Valid
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{HopGroupRow, HostRow, NextHopRow}
 import sallyport.common.simulation.CompiledOnce
-import sallyport.common.table.{CuckooHash, FlippedCuckooTable, TablePort}
+import sallyport.common.table.{CuckooHash, FlippedCuckooTable, RowWrite, TablePort}
 import sallyport.iface.prefixes.{HopGroups, PrefixImage, PrefixTurns, TestPrefix}
 
 import java.net.InetAddress
@@ -95,18 +95,7 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
     }
 
-    def write(table: TablePort, index: Int, row: BigInt): Unit = {
-      table.request.bits.write.poke(true)
-      table.request.bits.index.poke(index)
-      table.request.bits.row.poke(row)
-      table.request.valid.poke(true)
-      while (!table.request.ready.peek().litToBoolean) dut.clock.step()
-      dut.clock.step()
-      table.request.valid.poke(false)
-      while (!table.response.valid.peek().litToBoolean) dut.clock.step()
-      assert(!table.response.bits.error.peek().litToBoolean)
-      dut.clock.step()
-    }
+    def write(table: TablePort, index: Int, row: BigInt): Unit = RowWrite(table, dut.clock, index, row)
     def host(address: String, station: Station, way: Int = 0): Unit =
       write(dut.io.hostTable, place(address, way), hostRow(address, station))
     def hop(index: Int, station: Station, subnet: Boolean = false): Unit =

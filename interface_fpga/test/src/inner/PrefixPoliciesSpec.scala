@@ -6,7 +6,7 @@ import chisel3.util.Valid
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Action, PrefixPolicyRow}
 import sallyport.common.simulation.CompiledOnce
-import sallyport.common.table.TablePort
+import sallyport.common.table.{RowWrite, TablePort}
 import sallyport.iface.prefixes.{PrefixImage, PrefixKey, PrefixTurns, TestPrefix}
 
 import scala.util.Random
@@ -60,18 +60,7 @@ class PrefixPoliciesSpec extends AnyFunSuite with CompiledOnce {
       dut.reset.poke(false)
       while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
     }
-    def write(table: TablePort, index: Int, row: BigInt): Unit = {
-      table.request.bits.write.poke(true)
-      table.request.bits.index.poke(index)
-      table.request.bits.row.poke(row)
-      table.request.valid.poke(true)
-      while (!table.request.ready.peek().litToBoolean) dut.clock.step()
-      dut.clock.step()
-      table.request.valid.poke(false)
-      while (!table.response.valid.peek().litToBoolean) dut.clock.step()
-      assert(!table.response.bits.error.peek().litToBoolean, s"row $index")
-      dut.clock.step()
-    }
+    def write(table: TablePort, index: Int, row: BigInt): Unit = RowWrite(table, dut.clock, index, row)
     def load(policies: Seq[TestPrefix]): Unit = {
       val image = PrefixImage.rows(Nil, policies = policies)
       for ((index, row) <- image.nodes) write(trees.node, index, row)

@@ -5,6 +5,7 @@ import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.HopGroupRow
 import sallyport.common.simulation.CompiledOnce
+import sallyport.common.table.RowWrite
 
 /** Equal parts of the flows for the next hops of a group. */
 class HopGroupsSpec extends AnyFunSuite with CompiledOnce {
@@ -16,17 +17,7 @@ class HopGroupsSpec extends AnyFunSuite with CompiledOnce {
       dut.clock.step()
       dut.reset.poke(false)
       while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
-      def write(index: Int, row: BigInt): Unit = {
-        dut.io.table.request.bits.write.poke(true)
-        dut.io.table.request.bits.index.poke(index)
-        dut.io.table.request.bits.row.poke(row)
-        dut.io.table.request.valid.poke(true)
-        while (!dut.io.table.request.ready.peek().litToBoolean) dut.clock.step()
-        dut.clock.step()
-        dut.io.table.request.valid.poke(false)
-        while (!dut.io.table.response.valid.peek().litToBoolean) dut.clock.step()
-        dut.clock.step()
-      }
+      def write(index: Int, row: BigInt): Unit = RowWrite(dut.io.table, dut.clock, index, row)
 
       /** Hit, connected and next hop; nothing for an upset. */
       def ask(group: Int, hash: Int): Option[(Boolean, Boolean, Int)] = {

@@ -4,7 +4,7 @@ package sallyport.iface.prefixes
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.simulation.CompiledOnce
-import sallyport.common.table.TablePort
+import sallyport.common.table.{RowWrite, TablePort}
 
 import scala.util.Random
 
@@ -21,17 +21,7 @@ class PrefixTurnsSpec extends AnyFunSuite with CompiledOnce {
       dut.clock.step()
       dut.reset.poke(false)
       while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
-      def write(table: TablePort, index: Int, row: BigInt): Unit = {
-        table.request.bits.write.poke(true)
-        table.request.bits.index.poke(index)
-        table.request.bits.row.poke(row)
-        table.request.valid.poke(true)
-        while (!table.request.ready.peek().litToBoolean) dut.clock.step()
-        dut.clock.step()
-        table.request.valid.poke(false)
-        while (!table.response.valid.peek().litToBoolean) dut.clock.step()
-        dut.clock.step()
-      }
+      def write(table: TablePort, index: Int, row: BigInt): Unit = RowWrite(table, dut.clock, index, row)
       val routes = Seq.tabulate(60)(n => TestPrefix(n % 2 == 0, BigInt(n) << 58, 7, 1 + random.nextInt(255)))
       val policies = Seq.tabulate(60)(n => TestPrefix(n % 2 == 1, BigInt(n) << 58, 6, 1 + random.nextInt(16383)))
       val image = PrefixImage.rows(routes, policies = policies)
