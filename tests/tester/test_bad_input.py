@@ -4,6 +4,7 @@ status 2; no traceback."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -159,16 +160,26 @@ def test_batch_is_refused(tmp_path: Path, capture: Path, name: str) -> None:
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.pcapng"))
 
 
-def test_table_that_is_full_is_refused(tmp_path: Path, capture: Path) -> None:
-    """The ternary rule table holds 64 rules: 64 are taken, the 65th is refused by its line."""
-    rules = [f"xfrm policy add src 10.{n}.0.0/16 dst 10.99.0.0/16 dir out action block" for n in range(65)]
+@pytest.mark.parametrize(
+    ("room", "selector"),
+    [
+        (64, lambda n: f"src 10.{n}.0.0/16 dst 10.99.0.0/16 proto udp"),
+        (511, lambda n: f"src 10.0.0.0/8 dst 11.{n >> 8}.{n & 255}.0/24"),
+    ],
+    ids=["rules", "policies by prefix"],
+)
+def test_table_that_is_full_is_refused(
+    tmp_path: Path, capture: Path, room: int, selector: Callable[[int], str]
+) -> None:
+    """As many policies are taken as there are rows, and the next one is refused by its line."""
+    policies = [f"xfrm policy add {selector(n)} dir out action block" for n in range(room + 1)]
     batch = tmp_path / "full.xfrm"
-    batch.write_text("\n".join(rules[:64]) + "\n")
+    batch.write_text("\n".join(policies[:room]) + "\n")
     assert called("replay", "--xfrm", batch, "--red", capture, "--out", tmp_path / "fits").exit_code == 0
-    batch.write_text("\n".join(rules) + "\n")
+    batch.write_text("\n".join(policies) + "\n")
     message = refused("replay", "--xfrm", batch, "--red", capture, "--out", tmp_path / "out")
-    assert f"{batch}:65:" in message
-    assert "64" in message
+    assert f"{batch}:{room + 1}:" in message
+    assert str(room) in message
 
 
 def test_captures_are_refused(tmp_path: Path) -> None:
