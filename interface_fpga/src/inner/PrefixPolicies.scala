@@ -60,9 +60,10 @@ class PrefixPolicies(rows: Int) extends Module {
 
   // The row of the place, and the one that it names.
   require(table.latency % 2 == 1, "the second row is read in a cycle without a place")
-  private val first = io.place.row =/= 0.U
+  private val first = io.place.live
   private val result = table.io.result
-  private val answersFirst = ShiftRegister(first, table.latency, false.B, true.B)
+  private val isRow = ShiftRegister(io.place.row =/= 0.U, table.latency)
+  private val answersFirst = ShiftRegister(first, table.latency, false.B, true.B) && isRow
   private val next = PrefixPolicyRow.next(result.bits.row)
   private val second = answersFirst && result.bits.hit && next =/= 0.U
   table.io.lookup.valid := first || second

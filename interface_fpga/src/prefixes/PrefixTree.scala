@@ -67,8 +67,9 @@ class PrefixTree(last: Int) extends Module {
     /** Of routes. */
     val group = Output(UInt(PrefixRow.group0.width.W))
 
-    /** Of policies; 0 is none. */
+    /** Of policies; 0 is none. A register, which means nothing while `live` is low. */
     val policy = Output(UInt(PrefixChildRow.child0.width.W))
+    val live = Output(Bool())
 
     /** The answer may be another, for a row has a flipped bit. */
     val upset = Output(Bool())
@@ -122,7 +123,8 @@ class PrefixTree(last: Int) extends Module {
   private val found = levels.last.io.out
   io.group := Mux(found.live, found.group, 0.U)
   io.upset := found.live && found.upset
-  io.policy := Mux(found.live, found.node, 0.U)
+  io.policy := found.node
+  io.live := found.live
   private def upsets(of: Bool => Bool): Bool = {
     val which = levels.map(level => level.io.rowUpset && of(RegNext(level.io.out.policies)))
     RegNext(VecInit(which).asUInt.orR, false.B)

@@ -8,7 +8,10 @@ import sallyport.common.registers.map.{PrefixChildRow, PrefixRow}
 /** The policy of a packet's destination, as the tree finds it. */
 class PolicyPlace extends Bundle {
 
-  /** Row of `prefix_policy`; 0 is none. */
+  /** There is a tree. */
+  val live = Bool()
+
+  /** With `live`: row of `prefix_policy`; 0 is none. */
   val row = UInt(PrefixChildRow.child0.width.W)
 
   /** It may be another, for a row has a flipped bit. */
@@ -79,7 +82,8 @@ class PrefixTurns(last: Int) extends Module {
   io.group := inTime(tree.io.group)
   io.groupUpset := inTime(tree.io.upset)
   private val found = answered(odd && policy.valid)
-  io.place.row := Mux(found, tree.io.policy, 0.U)
+  io.place.live := found && tree.io.live
+  io.place.row := tree.io.policy
   io.place.upset := found && tree.io.upset
   io.place.early := answered(odd && policyEarly)
 }

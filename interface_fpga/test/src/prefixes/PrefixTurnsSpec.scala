@@ -36,8 +36,11 @@ class PrefixTurnsSpec extends AnyFunSuite with CompiledOnce {
         Iterator.iterate(0)(_ + 2 + (if (random.nextInt(3) == 0) random.nextInt(4) else 0)).takeWhile(_ < cycles)
           .map(_ -> (random.nextBoolean(), BigInt(64, random))).toMap
       val (ofRoutes, ofPolicies) = (traffic(), traffic())
-      var early = 0
-      for (cycle <- 0 until cycles + PrefixTurns.latency) {
+      def want(queries: Map[Int, (Boolean, BigInt)], of: Seq[TestPrefix], at: Int): Option[Int] =
+        queries.get(at).map { case (v6, key) => PrefixImage.lookup(of, v6, key) }
+
+      /** By cycle, whether the place comes early, and its row. */
+      val places = for (cycle <- 0 until cycles + PrefixTurns.latency) yield {
         for ((port, queries) <- Seq(dut.io.route -> ofRoutes, dut.io.policy -> ofPolicies)) {
           val query = queries.get(cycle)
           port.valid.poke(query.isDefined)
@@ -46,18 +49,20 @@ class PrefixTurnsSpec extends AnyFunSuite with CompiledOnce {
             port.bits.address.poke(key)
           }
         }
-        def want(queries: Map[Int, (Boolean, BigInt)], of: Seq[TestPrefix], at: Int): Option[Int] =
-          queries.get(at).map { case (v6, key) => PrefixImage.lookup(of, v6, key) }
         val now = cycle - PrefixTurns.latency
         assert(dut.io.group.peek().litValue == want(ofRoutes, routes, now).getOrElse(0), s"route of cycle $now")
         assert(!dut.io.groupUpset.peek().litToBoolean && !dut.io.place.upset.peek().litToBoolean)
-        val isEarly = dut.io.place.early.peek().litToBoolean
-        val place = dut.io.place.row.peek().litValue
-        val at = if (isEarly) now + 1 else now
-        for (row <- want(ofPolicies, policies, at) if isEarly || !ofPolicies.contains(at - 1))
-          if (place != 0 || isEarly) assert(place == row, s"policy of cycle $at")
-        if (isEarly && ofPolicies.contains(at)) early += 1
+        val row = if (dut.io.place.live.peek().litToBoolean) dut.io.place.row.peek().litValue else BigInt(0)
+        val place = dut.io.place.early.peek().litToBoolean -> row
         dut.clock.step()
+        place
+      }
+      var early = 0
+      for (at <- ofPolicies.keys) {
+        val (isEarly, before) = places(at + PrefixTurns.latency - 1)
+        val row = if (isEarly) before else places(at + PrefixTurns.latency)._2
+        assert(want(ofPolicies, policies, at).contains(row.toInt), s"policy of cycle $at")
+        if (isEarly) early += 1
       }
       val asked = ofPolicies.size
       assert(early > asked / 3 && early < asked * 2 / 3, s"$early of $asked come early")
