@@ -49,6 +49,20 @@ func (c *Changes) AddedPolicies() []*Policy { return sorted(c.Policies) }
 // RemovedPolicies are those that are gone, or of before.
 func (c *Changes) RemovedPolicies() []*Policy { return sorted(c.GonePolicies) }
 
+// MayMissPolicies says whether a packet may find none of the policies that it has before and behind
+// the change, while that goes on. So it is with several policies, unless all of them come or all of
+// them go, and none lets clear packets pass.
+func (c *Changes) MayMissPolicies() bool {
+	touched, clear := map[string]bool{}, false
+	for _, of := range []map[uint64]*Policy{c.Policies, c.GonePolicies} {
+		for _, p := range of {
+			touched[keyOfPolicy(p.Selector, p.Dir)] = true
+			clear = clear || p.Template == nil && p.Action == xfrm.ActionAllow
+		}
+	}
+	return len(touched) > 1 && (clear || len(c.Policies) > 0 && len(c.GonePolicies) > 0)
+}
+
 func sorted[V any](of map[uint64]V) (out []V) {
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, of[key])

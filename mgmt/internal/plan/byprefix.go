@@ -134,7 +134,6 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 			switch {
 			case !slices.Contains(have, row.number):
 				fresh = append(fresh, row)
-				lowest(&s.clear.come, row.row)
 			case slices.Equal(row.row, s.row(row.number)):
 			case i > 0 && row.number == have[0]:
 				behind = append(behind, row)
@@ -145,7 +144,6 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 		for _, number := range have {
 			if !slices.Contains(rows, number) {
 				gone = append(gone, number)
-				lowest(&s.clear.gone, s.row(number))
 			}
 		}
 		if s.ways.Table.PolicyOf(dst) != int(change.Row) {
@@ -157,9 +155,6 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 			s.made[row.number] = row.row
 			s.add(Write{Phase: s.in, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: row.number, Row: row.row})
 		}
-	}
-	if len(gone) > 0 {
-		s.shutGoing()
 	}
 	write(fresh)
 	write(inPlace)

@@ -22,7 +22,7 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 	if !ok {
 		return nil
 	}
-	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, standing: standing, known: standing, report: r, clear: newInClear()}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, standing: standing, known: standing, report: r}
 	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.Image.RedHop)
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.Image.BlackHop)
 	if t.Part.Hosts {

@@ -31,7 +31,6 @@ const (
 	phaseDirect
 	PhaseInsert
 	phaseRemove // and rules that move down their table
-	phaseOpen   // rules that let clear packets pass, and have waited for others
 	phaseClear
 )
 
@@ -53,10 +52,11 @@ type Plan struct {
 	// Image is what the tables hold in the end; of a part, where Target has one, the tables alone
 	// that are written whole.
 	Image *compile.Image
-	// Crowded says that tables are too full for old and new rows side by side, so that what goes
-	// does so first. A packet may then miss its policy, and meet one behind it that lets it pass in
-	// clear.
-	Crowded bool
+	// Shut says that the crypto chip must let no clear packet pass meanwhile: a packet may miss its
+	// policy, and meet one behind it that lets it pass. So it is if tables are too full for old and
+	// new rows side by side, and what goes does so first; and in a batch of several policies, whose
+	// places do not change at one moment.
+	Shut bool
 	// Roomless are peers that find no room in their table; of a part, among those that it looks at.
 	Roomless []compile.Placed
 	// Ways are the tree of prefixes in the end, and Refused the routes of Linux without room in it.
@@ -103,7 +103,7 @@ func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t, Crowded: removeFirst}, m: m, old: old, known: known, removeFirst: removeFirst, report: r, clear: newInClear()}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, known: known, removeFirst: removeFirst, report: r}
 	if removeFirst {
 		old = p.detach()
 	}
@@ -158,18 +158,15 @@ type planner struct {
 	known       *compile.Standing // holds the tree of prefixes; nil if that is not known
 	removeFirst bool
 	report      *model.Report
-	clear       inClear
 }
 
 func (p *planner) add(w Write) { p.Writes = append(p.Writes, w) }
 
 // ordered puts the writes into the order of their phases, and gives the plan.
 func (p *planner) ordered() *Plan {
-	p.openLate()
-	p.flowsGo()
-	p.shutGoing()
 	slices.SortStableFunc(p.Writes, func(a, b Write) int { return cmp.Compare(a.Phase, b.Phase) })
 	p.drain()
+	p.Shut = p.removeFirst || p.m.Changes.MayMissPolicies()
 	return &p.Plan
 }
 

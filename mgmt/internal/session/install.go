@@ -47,8 +47,8 @@ var controls = [3]regs.Register{regs.InnerControl, regs.CryptoControl, regs.Oute
 // bypass are the bits of the crypto chip's CONTROL that let clear packets cross.
 var bypass = uint32(1)<<regs.CryptoControlBypassEncrypt.LSB | uint32(1)<<regs.CryptoControlBypassDecrypt.LSB
 
-// install performs the writes of a plan, the port registers and the enables. In a plan that is
-// crowded the crypto chip lets no clear packet pass from before the first row until all rows are in
+// install performs the writes of a plan, the port registers and the enables. For a plan that wants
+// it, the crypto chip lets no clear packet pass from before the first row until all rows are in
 // place, and all packets that met others have gone.
 func (s *Session) install(m *model.Model, p *plan.Plan) error {
 	want := control(m, p.Target, s.Closed)
@@ -65,8 +65,8 @@ func (s *Session) install(m *model.Model, p *plan.Plan) error {
 	if err := s.Box.SeedIdentifiers(); err != nil {
 		return err
 	}
-	opened := p.Crowded
-	if p.Crowded {
+	opened := p.Shut
+	if p.Shut {
 		if err := s.Box.Write32(transport.Crypto, regs.CryptoControl, before&^bypass); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (s *Session) install(m *model.Model, p *plan.Plan) error {
 	if err := rows.flush(); err != nil {
 		return err
 	}
-	if p.Crowded {
+	if p.Shut {
 		if err := s.Box.Wait(plan.DrainTime); err != nil {
 			return err
 		}
