@@ -43,7 +43,7 @@ func (h *heldRig) named() int {
 func (h *heldRig) refused(text, reason string) {
 	h.T.Helper()
 	before, writes := h.Snapshot(), h.Fake.Writes
-	if err := h.change(text); err == nil || !strings.Contains(err.Error(), reason) || !session.IsInput(err) || strings.Contains(err.Error(), "\n") {
+	if err := h.Change(text); err == nil || !strings.Contains(err.Error(), reason) || !session.IsInput(err) || strings.Contains(err.Error(), "\n") {
 		h.T.Errorf("%v, want %q", err, reason)
 	}
 	if h.Fake.Writes != writes || h.Snapshot() != before {
@@ -55,18 +55,18 @@ func (h *heldRig) refused(text, reason string) {
 // in the place of another one has room.
 func TestNamedFull(t *testing.T) {
 	h := newHeld(t, named(4))
-	h.must("addr add 192.0.2.1/24 dev black\n" + sites(0, 15))
+	h.Must("addr add 192.0.2.1/24 dev black\n" + sites(0, 15))
 	const full = "no room for the policy src 10.0.0.0/8 dst 172.16.15.0/24: it goes by prefix, and all 15 of the 15 rows of the inner chip's table prefix_policy for such policies are in use"
 	h.refused(site(15), "f:1: "+full)
 	h.refused(noSite(3)+site(15)+site(16), "no room for the policy src 10.0.0.0/8 dst 172.16.16.0/24: it goes by prefix")
-	h.must(noSite(3) + site(15))
+	h.Must(noSite(3) + site(15))
 	if h.named() != 15 {
 		t.Errorf("%d rows", h.named())
 	}
-	h.must(noSite(15) + site(3))
+	h.Must(noSite(15) + site(3))
 	h.refused(site(15), full)
-	h.must("xfrm policy add dst 172.16.0.0/12 dir out priority 9 action block\n") // a rule
-	h.must("xfrm policy flush\n")
+	h.Must("xfrm policy add dst 172.16.0.0/12 dir out priority 9 action block\n") // a rule
+	h.Must("xfrm policy flush\n")
 	if h.named() != 0 || len(h.RulesNow()) != 0 {
 		t.Errorf("%d rows and %d rules are left", h.named(), len(h.RulesNow()))
 	}
@@ -79,13 +79,13 @@ func TestNamedTight(t *testing.T) {
 	for seed := range uint64(6) {
 		h := newHeld(t, named(2))
 		c := &spdChanger{Rand: rand.New(rand.NewPCG(seed, 83))}
-		h.must("addr add 192.0.2.1/24 dev black\n")
+		h.Must("addr add 192.0.2.1/24 dev black\n")
 		for round := range 80 {
 			text := ""
 			for range 1 + c.IntN(6) {
 				text += c.policy()
 			}
-			if err := h.change(text); err != nil {
+			if err := h.Change(text); err != nil {
 				if strings.Contains(err.Error(), "no room") {
 					full++
 				}
@@ -114,34 +114,34 @@ func TestNamedTight(t *testing.T) {
 // refused then. Without such routes the tree says that it is full.
 func TestNamedBeforeRoutes(t *testing.T) {
 	h := newHeld(t, named(13))
-	h.must("addr add 192.0.2.1/24 dev black\naddr add 10.1.0.1/16 dev red\n")
+	h.Must("addr add 192.0.2.1/24 dev black\naddr add 10.1.0.1/16 dev red\n")
 	var changes []learned.Change
 	for n := range 3000 {
 		p := netip.PrefixFrom(netip.AddrFrom4([4]byte{100, byte(n >> 7), byte(2 * n)}), 24)
 		changes = append(changes, learned.Change{Prefix: p, Route: &learned.Route{Prefix: p, Via: []netip.Addr{netip.MustParseAddr("10.1.0.9")}, Protocol: "bgp"}})
 	}
-	if taken, err := h.session.LearnRoutes(changes); err != nil || !taken {
+	if taken, err := h.Daemon.LearnRoutes(changes); err != nil || !taken {
 		t.Fatal(taken, err)
 	}
 	refused := h.refusedRoutes()
 	if refused == 0 {
 		t.Fatal("all routes have room")
 	}
-	h.must(sites(0, 300))
+	h.Must(sites(0, 300))
 	if now := h.refusedRoutes(); h.named() != 300 || now <= refused || now > refused+1200 {
 		t.Errorf("%d policies by prefix, %d routes refused, %d before", h.named(), now, refused)
 	}
 	h.agree()
-	h.restart()
+	h.Restart()
 	h.agree()
-	h.must("link set red up\n")
+	h.Must("link set red up\n")
 	if len(h.Fake.Log) > 0 {
 		t.Errorf("the next daemon writes %d rows", len(h.Fake.Log))
 	}
 	h.refused(sites(300, 5000), "it goes by prefix, and the chip's tree of prefixes has no row left of its 256 on level 4: remove prefixes")
-	h.must("xfrm policy flush\n")
+	h.Must("xfrm policy flush\n")
 	h.agree()
-	if taken, err := h.session.LearnRoutes(changes); err != nil || !taken || h.refusedRoutes() > refused {
+	if taken, err := h.Daemon.LearnRoutes(changes); err != nil || !taken || h.refusedRoutes() > refused {
 		t.Error(taken, err, h.refusedRoutes())
 	}
 	h.agree()
@@ -183,7 +183,7 @@ func TestNamedCutShort(t *testing.T) {
 	}
 	for at := 1; ; at += 7 {
 		h := newHeld(t, named(5))
-		h.must(before)
+		h.Must(before)
 		finds := func() (out string) {
 			for _, dst := range []string{"10.2.0.1", "10.2.1.1", "10.4.0.1"} {
 				out += h.found(h.RulesNow(), packet(dst)) + " "
@@ -192,7 +192,7 @@ func TestNamedCutShort(t *testing.T) {
 		}
 		old := finds()
 		h.Fake.FailAfter = at
-		err := h.change(change)
+		err := h.Change(change)
 		h.Fake.FailAfter = 0
 		now := finds()
 		if err == nil {
@@ -204,15 +204,15 @@ func TestNamedCutShort(t *testing.T) {
 		if !strings.HasPrefix(now, "1/5 ") {
 			t.Fatalf("cut short at %d packets find %s", at, now)
 		}
-		h.restart()
-		if _, err := h.session.Undo(func([]xfrm.ID) {}); err != nil {
+		h.Restart()
+		if _, err := h.Daemon.Undo(func([]xfrm.ID) {}); err != nil {
 			t.Fatal(at, err)
 		}
-		h.must("link set red up\n")
+		h.Must("link set red up\n")
 		if now := finds(); now != old {
 			t.Fatalf("cut short at %d packets find %s behind it, not %s", at, now, old)
 		}
-		h.must(change)
+		h.Must(change)
 		h.sameAgain(0)
 	}
 }
@@ -248,8 +248,8 @@ func TestNamedCost(t *testing.T) {
 	const wide = "xfrm policy %s src 10.0.0.0/8 dst 0.0.0.0/0 dir out"
 	for _, count := range []int{1, 1000, 16000} {
 		h := newHeld(t, sizes)
-		h.must("addr add 192.0.2.1/24 dev black\n")
-		h.must(sites(0, count))
+		h.Must("addr add 192.0.2.1/24 dev black\n")
+		h.Must(sites(0, count))
 		if h.named() != count {
 			t.Fatalf("%d rows for %d policies", h.named(), count)
 		}
@@ -262,7 +262,7 @@ func TestNamedCost(t *testing.T) {
 		} {
 			rows := 0
 			for _, text := range pair {
-				h.must(text)
+				h.Must(text)
 				rows = max(rows, len(h.Fake.Log))
 			}
 			if rows > most {
@@ -273,10 +273,10 @@ func TestNamedCost(t *testing.T) {
 			}
 			result := testing.Benchmark(func(bench *testing.B) {
 				for n := range bench.N {
-					h.must(pair[n%2])
+					h.Must(pair[n%2])
 				}
 				if bench.N%2 == 1 {
-					h.must(pair[1])
+					h.Must(pair[1])
 				}
 			})
 			t.Logf("%d policies: %s: %d µs, and at most %d rows are written", count, name, result.NsPerOp()/1000, rows)

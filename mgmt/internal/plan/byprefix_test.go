@@ -14,7 +14,6 @@ import (
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -27,56 +26,14 @@ func named(bits uint32) fakebox.Sizes {
 	return sizes
 }
 
-// heldRig is a rig whose session is held, as a daemon holds it, so that changes look at a part.
-type heldRig struct {
-	*rig
-	session *session.Session
-	notes   strings.Builder
-}
+// heldRig is a rig whose session is held.
+type heldRig struct{ *testbox.Held }
 
-func newHeld(t *testing.T, sizes fakebox.Sizes) *heldRig {
-	h := &heldRig{rig: newRig(t, sizes)}
-	h.hold()
-	t.Cleanup(func() { _ = h.session.Release() })
-	return h
-}
-
-func (h *heldRig) hold() {
-	h.T.Helper()
-	h.session = &session.Session{Box: h.Open(), StatePath: h.State, Out: &strings.Builder{}, Notes: &h.notes}
-	if err := h.session.Hold(h.T.Context()); err != nil {
-		h.T.Fatal(err)
-	}
-}
-
-func (h *heldRig) restart() {
-	h.T.Helper()
-	if err := h.session.Release(); err != nil {
-		h.T.Fatal(err)
-	}
-	h.hold()
-}
-
-func (h *heldRig) change(text string) error {
-	h.T.Helper()
-	h.Fake.Log = nil
-	commands, err := xfrm.ParseBatch("f", []byte(text))
-	if err != nil {
-		h.T.Fatalf("%v\n%s", err, text)
-	}
-	return h.session.Run(commands)
-}
-
-func (h *heldRig) must(text string) {
-	h.T.Helper()
-	if err := h.change(text); err != nil {
-		h.T.Fatalf("%v\n%s", err, text)
-	}
-}
+func newHeld(t *testing.T, sizes fakebox.Sizes) *heldRig { return &heldRig{testbox.Hold(t, sizes)} }
 
 func (h *heldRig) model() *model.Model {
 	h.T.Helper()
-	v, err := h.session.Look()
+	v, err := h.Daemon.Look()
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -203,9 +160,9 @@ func (h *heldRig) found(rules fakebox.Ternary, p testbox.Packet) string {
 // sameAgain fails unless a new computation of everything writes nothing, as the next daemon's does.
 func (h *heldRig) sameAgain(seed uint64) {
 	h.T.Helper()
-	h.restart()
+	h.Restart()
 	h.Fake.Log = nil
-	h.must("link set red up\n")
+	h.Must("link set red up\n")
 	if len(h.Fake.Log) > 0 {
 		h.T.Fatalf("seed %d: the next daemon writes %v", seed, h.Fake.Log)
 	}
@@ -220,7 +177,7 @@ func TestNamedUnderTraffic(t *testing.T) {
 	for seed := range uint64(12) {
 		h := newHeld(t, named(7))
 		c := &spdChanger{Rand: rand.New(rand.NewPCG(seed, 282)), dense: seed%2 == 1}
-		h.must("addr add 192.0.2.1/24 dev black\n")
+		h.Must("addr add 192.0.2.1/24 dev black\n")
 		for round := range 120 {
 			text := c.policy()
 			if round%8 == 7 {
@@ -242,7 +199,7 @@ func TestNamedUnderTraffic(t *testing.T) {
 					look()
 				}
 			}
-			err := h.change(text)
+			err := h.Change(text)
 			h.Fake.OnRow = nil
 			if err != nil {
 				continue // there is no such policy, or there is one
@@ -323,7 +280,7 @@ func TestNamedLeaksNothing(t *testing.T) {
 	for seed := range uint64(32) {
 		h := newHeld(t, named(7))
 		c := &spdChanger{Rand: rand.New(rand.NewPCG(seed, 4301)), dense: seed%2 == 1}
-		h.must("addr add 192.0.2.1/24 dev black\n")
+		h.Must("addr add 192.0.2.1/24 dev black\n")
 		for round := range 60 {
 			text := c.batch(h.model())
 			rules, packets, leaks := h.RulesNow(), c.packets(), map[testbox.Packet]string{}
@@ -345,7 +302,7 @@ func TestNamedLeaksNothing(t *testing.T) {
 					look()
 				}
 			}
-			err := h.change(text)
+			err := h.Change(text)
 			h.Fake.OnRow = nil
 			if err != nil {
 				continue
@@ -369,7 +326,7 @@ func TestFlushLeaksNothing(t *testing.T) {
 	packet := testbox.Packet{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.16.0.1"), Proto: 17, SPort: 7, DPort: 80}
 	for _, selector := range []string{"src 10.0.0.1 dst 10.16.0.1 proto udp sport 7 dport 80", "src 10.0.0.0/8 dst 10.16.0.0/12"} {
 		h := newHeld(t, named(5))
-		h.must("addr add 192.0.2.1/24 dev black\nxfrm policy add proto udp dir out priority 9 action allow\n" +
+		h.Must("addr add 192.0.2.1/24 dev black\nxfrm policy add proto udp dir out priority 9 action allow\n" +
 			"xfrm policy add " + selector + " dir out priority 5 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel\n")
 		rules, looks := h.RulesNow(), 0
 		h.Fake.OnRow = func(w fakebox.Row) {
@@ -380,7 +337,7 @@ func TestFlushLeaksNothing(t *testing.T) {
 				t.Errorf("%s: its packet leaves in clear once row %d of %s is %x", selector, w.Index, w.Table, w.Words)
 			}
 		}
-		h.must("xfrm policy flush\n")
+		h.Must("xfrm policy flush\n")
 		if looks < 3 || len(h.RulesNow()) > 0 {
 			t.Errorf("%d looks, %d rules left", looks, len(h.RulesNow()))
 		}
@@ -391,18 +348,18 @@ func TestFlushLeaksNothing(t *testing.T) {
 func TestNamedParts(t *testing.T) {
 	h := newHeld(t, named(7))
 	c := &spdChanger{Rand: rand.New(rand.NewPCG(1, 2))}
-	h.must("addr add 192.0.2.1/24 dev black\n")
+	h.Must("addr add 192.0.2.1/24 dev black\n")
 	for range 200 {
 		text := ""
 		for range 1 + c.IntN(4) {
 			text += c.policy()
 		}
-		if h.change(text) != nil {
+		if h.Change(text) != nil {
 			continue
 		}
 		now := maps.Clone(h.Fake.Table(transport.Inner, regs.InnerTablePrefixPolicy))
 		h.Fake.Log = nil
-		h.must("link set red up\n")
+		h.Must("link set red up\n")
 		if len(h.Fake.Log) > 0 {
 			t.Fatalf("everything anew writes %v after\n%s", h.Fake.Log, text)
 		}

@@ -34,10 +34,10 @@ func TestCrowdedLeaksNothing(t *testing.T) {
 		fill    func(h *heldRig) string
 		changes []string
 	}{
-		"no row by prefix is free": {4, func(h *heldRig) string { h.must(sites(0, 14)); return "" }, []string{comes, goes}},
+		"no row by prefix is free": {4, func(h *heldRig) string { h.Must(sites(0, 14)); return "" }, []string{comes, goes}},
 		"no flow is free": {7, func(h *heldRig) string {
 			n := 0
-			for h.change(crowdedFlow("add", n)) == nil {
+			for h.Change(crowdedFlow("add", n)) == nil {
 				n++
 			}
 			return crowdedFlow("delete", 1) + crowdedFlow("add", n)
@@ -45,7 +45,7 @@ func TestCrowdedLeaksNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHeld(t, named(test.bits))
-			h.must(base)
+			h.Must(base)
 			also := test.fill(h)
 			packet := testbox.Packet{Src: netip.MustParseAddr("10.0.0.1"), Dst: netip.MustParseAddr("10.1.2.3"), Proto: 17, SPort: 1, DPort: 2}
 			for _, change := range test.changes {
@@ -62,7 +62,7 @@ func TestCrowdedLeaksNothing(t *testing.T) {
 						look()
 					}
 				}
-				h.must(also + change)
+				h.Must(also + change)
 				h.Fake.OnRow = nil
 				if looks < 5 || h.clear(h.RulesNow(), packet) {
 					t.Errorf("%s: %d looks", change, looks)

@@ -31,7 +31,7 @@ func (b *box) hosts() (rows []string) {
 // first of its addresses.
 func TestHostsOfRoutes(t *testing.T) {
 	b := newBox(t, 8)
-	b.must("addr add 10.1.0.1/24 dev red\nneigh add 10.1.0.5 lladdr 02:00:00:00:00:05 dev red\n")
+	b.Must("addr add 10.1.0.1/24 dev red\nneigh add 10.1.0.5 lladdr 02:00:00:00:00:05 dev red\n")
 	b.learn(via("10.1.0.4/32", "10.1.0.2"))
 	row := b.hosts()
 	b.learn(via("10.1.0.4/31", "10.1.0.3"))
@@ -65,7 +65,7 @@ func TestPartsAsWhole(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		one := func(of ...string) string { return of[random.IntN(len(of))] }
 		b := newBox(t, 8)
-		b.must(network + "neigh add 10.5.1.7 lladdr 02:00:00:00:00:57 dev red\n")
+		b.Must(network + "neigh add 10.5.1.7 lladdr 02:00:00:00:00:57 dev red\n")
 		sends := func() string {
 			rows := b.hosts()
 			for _, addr := range to {
@@ -88,11 +88,11 @@ func TestPartsAsWhole(t *testing.T) {
 			case 3:
 				b.learn(gone(p))
 			case 4:
-				_ = b.change("route add " + p + " via " + gateway + " dev red\n") // or it is there
+				_ = b.Change("route add " + p + " via " + gateway + " dev red\n") // or it is there
 			case 5:
-				_ = b.change("route del " + p + " dev red\n")
+				_ = b.Change("route del " + p + " dev red\n")
 			case 6:
-				_ = b.change(one(lines...) + "\n")
+				_ = b.Change(one(lines...) + "\n")
 			case 7:
 				macs := map[model.NextHop]xfrm.MAC{}
 				for n, host := range []string{"10.1.0.5", "10.1.0.77", "10.1.0.200", "10.5.7.7"} {
@@ -100,19 +100,19 @@ func TestPartsAsWhole(t *testing.T) {
 						macs[model.NextHop{Dev: xfrm.Red, IP: netip.MustParseAddr(host)}] = xfrm.MAC{2, 0, 0, 0, 1, byte(n)}
 					}
 				}
-				if err := b.session.Learn(macs); err != nil {
+				if err := b.Daemon.Learn(macs); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if random.IntN(4) == 0 {
-				b.restart()
+				b.Restart()
 			}
 			if random.IntN(3) > 0 {
 				continue
 			}
 			got := sends()
 			b.Fake.Reset()
-			if _, err := b.session.Restore(); err != nil {
+			if _, err := b.Daemon.Restore(); err != nil {
 				t.Fatal(err)
 			}
 			if want := sends(); got != want {

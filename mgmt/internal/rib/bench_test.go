@@ -19,7 +19,7 @@ func TestCost(t *testing.T) {
 	const most = 2 * 12 * 4 // the nodes and children of two ways and their siblings
 	for _, count := range []int{1, 1000, 16384} {
 		b := newBox(t, 12)
-		b.must(network)
+		b.Must(network)
 		var routes []learned.Change
 		for n := range count {
 			routes = append(routes, via(fmt.Sprintf("%d.%d.%d.0/24", 20+n/16384, n/64%256, n%64*4), fmt.Sprintf("10.1.0.%d", 2+n%3)))
@@ -27,7 +27,7 @@ func TestCost(t *testing.T) {
 		for some := range slices.Chunk(routes, batch) {
 			b.learn(some...)
 		}
-		v, err := b.session.Look()
+		v, err := b.Daemon.Look()
 		if err != nil {
 			t.Fatal(err)
 		}

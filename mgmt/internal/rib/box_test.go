@@ -22,10 +22,7 @@ import (
 )
 
 // box is a fake box whose session is held, as a daemon holds it.
-type box struct {
-	*testbox.Rig
-	session *session.Session
-}
+type box struct{ *testbox.Held }
 
 // sized are chips with a tree of so many leaves, as log2.
 func sized(leafBits uint32) fakebox.Sizes {
@@ -36,48 +33,12 @@ func sized(leafBits uint32) fakebox.Sizes {
 
 func newBox(t *testing.T, leafBits uint32) *box {
 	t.Helper()
-	b := &box{Rig: testbox.New(t, sized(leafBits))}
-	b.hold()
-	t.Cleanup(func() { _ = b.session.Release() })
-	return b
-}
-
-func (b *box) hold() {
-	b.T.Helper()
-	b.session = &session.Session{Box: b.Open(), StatePath: b.State, Out: &strings.Builder{}, Notes: &strings.Builder{}}
-	if err := b.session.Hold(b.T.Context()); err != nil {
-		b.T.Fatal(err)
-	}
-}
-
-// restart is the end of the daemon and the start of the next.
-func (b *box) restart() {
-	b.T.Helper()
-	if err := b.session.Release(); err != nil {
-		b.T.Fatal(err)
-	}
-	b.hold()
-}
-
-func (b *box) change(text string) error {
-	b.T.Helper()
-	commands, err := xfrm.ParseBatch("f", []byte(text))
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	return b.session.Run(commands)
-}
-
-func (b *box) must(text string) {
-	b.T.Helper()
-	if err := b.change(text); err != nil {
-		b.T.Fatal(err)
-	}
+	return &box{testbox.Hold(t, sized(leafBits))}
 }
 
 func (b *box) learn(changes ...learned.Change) {
 	b.T.Helper()
-	if taken, err := b.session.LearnRoutes(changes); err != nil || !taken {
+	if taken, err := b.Daemon.LearnRoutes(changes); err != nil || !taken {
 		b.T.Fatal(taken, err)
 	}
 }
@@ -86,8 +47,8 @@ func (b *box) learn(changes ...learned.Change) {
 func (b *box) show(command string) string {
 	b.T.Helper()
 	var out strings.Builder
-	b.session.Out = &out
-	b.must(command + "\n")
+	b.Daemon.Out = &out
+	b.Must(command + "\n")
 	return out.String()
 }
 
@@ -150,18 +111,18 @@ neigh add 2001:db8:1::5 lladdr 02:00:00:00:00:05 dev red
 // counts.
 func TestWritten(t *testing.T) {
 	b := newBox(t, 8)
-	b.must(network)
+	b.Must(network)
 	b.want("10.1.0.9", "connected")
 	b.want("2001:db8:1::9", "connected")
 	b.want("10.2.0.1", "")
-	b.must("route add default via 10.1.0.2 dev red\nroute add 10.2.0.0/16 via 10.1.0.3 dev red\nroute add 10.3.0.0/16 dev red\nroute add 2001:db8::/32 via 2001:db8:1::5 dev red\n")
+	b.Must("route add default via 10.1.0.2 dev red\nroute add 10.2.0.0/16 via 10.1.0.3 dev red\nroute add 10.3.0.0/16 dev red\nroute add 2001:db8::/32 via 2001:db8:1::5 dev red\n")
 	b.want("10.2.0.1", "3")
 	b.want("10.3.0.1", "connected")
 	b.want("11.0.0.1", "2")
 	b.want("10.1.0.9", "connected")
 	b.want("2001:db8:2::1", "5")
 	b.want("2001:db8:1::7", "connected")
-	b.must("route del 10.2.0.0/16 dev red\nroute del 10.3.0.0/16 dev red\n")
+	b.Must("route del 10.2.0.0/16 dev red\nroute del 10.3.0.0/16 dev red\n")
 	b.want("10.2.0.1", "2")
 	b.want("10.3.0.1", "2")
 }
@@ -170,7 +131,7 @@ func TestWritten(t *testing.T) {
 // the same prefix comes first, and Linux's is there again when that goes.
 func TestLearned(t *testing.T) {
 	b := newBox(t, 8)
-	b.must(network)
+	b.Must(network)
 	nowhere := via("10.6.0.0/16")
 	nowhere.Route.Type = "blackhole"
 	b.learn(via("10.2.0.0/16", "10.1.0.2", "10.1.0.3"), via("10.0.0.0/8", "10.1.0.4"), via("10.5.0.0/16"), nowhere, via("2001:db8:2::/48", "2001:db8:1::5"))
@@ -180,11 +141,11 @@ func TestLearned(t *testing.T) {
 	b.want("10.6.0.1", "none")
 	b.want("10.1.0.9", "connected")
 	b.want("2001:db8:2::1", "5")
-	b.must("route add 10.2.0.0/16 via 10.1.0.4 dev red\n")
+	b.Must("route add 10.2.0.0/16 via 10.1.0.4 dev red\n")
 	b.want("10.2.0.1", "4")
 	b.learn(via("10.2.0.0/16", "10.1.0.2"))
 	b.want("10.2.0.1", "4")
-	b.must("route del 10.2.0.0/16 dev red\n")
+	b.Must("route del 10.2.0.0/16 dev red\n")
 	b.want("10.2.0.1", "2")
 	b.learn(gone("10.2.0.0/16"), gone("10.6.0.0/16"))
 	b.want("10.2.0.1", "4")
@@ -198,9 +159,9 @@ func TestLearned(t *testing.T) {
 // rows as long as a route leads there.
 func TestGateways(t *testing.T) {
 	b := newBox(t, 8)
-	b.must("addr add 10.1.0.1/24 dev red\n")
+	b.Must("addr add 10.1.0.1/24 dev red\n")
 	b.learn(via("10.2.0.0/16", "10.1.0.7", "fe80::7"))
-	v, err := b.session.Look()
+	v, err := b.Daemon.Look()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +174,7 @@ func TestGateways(t *testing.T) {
 	for i, hop := range wanted {
 		macs[hop] = xfrm.MAC{2, 0, 0, 0, 0, byte(7 + i)}
 	}
-	if err := b.session.Learn(macs); err != nil {
+	if err := b.Daemon.Learn(macs); err != nil {
 		t.Fatal(err)
 	}
 	b.want("10.2.0.1", "7 8")
@@ -227,7 +188,7 @@ func TestGateways(t *testing.T) {
 // refused one by one, and are there once there is room.
 func TestFull(t *testing.T) {
 	b := newBox(t, 8)
-	b.must(network)
+	b.Must(network)
 	most := prefixes.MostRoutes(1 << 8)
 	var changes []learned.Change
 	for n := range 4 * most {
@@ -236,7 +197,7 @@ func TestFull(t *testing.T) {
 	for some := range slices.Chunk(changes, batch) {
 		b.learn(some...)
 	}
-	v, err := b.session.Look()
+	v, err := b.Daemon.Look()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +221,7 @@ func TestFull(t *testing.T) {
 		fmt.Fprintf(&text, "route add 30.%d.%d.0/24 via 10.1.0.3 dev red\n", n*2/256, n*2%256)
 	}
 	before := b.Snapshot()
-	err = b.change(text.String())
+	err = b.Change(text.String())
 	if err == nil || !session.IsRefused(err) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a full tree says %v", err)
 	}
@@ -287,7 +248,7 @@ func TestFull(t *testing.T) {
 // TestRestart: the next daemon goes on with the tree, and its first change leaves it as it is.
 func TestRestart(t *testing.T) {
 	b := newBox(t, 8)
-	b.must(network)
+	b.Must(network)
 	b.learn(via("10.2.0.0/16", "10.1.0.2", "10.1.0.3"), via("10.0.0.0/8", "10.1.0.4"))
 	check := func() {
 		b.want("10.2.0.1", "2 3")
@@ -295,7 +256,7 @@ func TestRestart(t *testing.T) {
 		b.want("10.1.0.9", "connected")
 	}
 	for range 40 {
-		b.restart()
+		b.Restart()
 		check()
 		b.Fake.OnRow = func(fakebox.Row) { check() }
 		b.learn(via("10.7.0.0/16", "10.1.0.3"))
@@ -309,14 +270,14 @@ func TestRestart(t *testing.T) {
 // TestReset: chips that were reset get the tree back with the rest of the configuration.
 func TestReset(t *testing.T) {
 	b := newBox(t, 8)
-	b.must(network)
+	b.Must(network)
 	b.learn(via("10.2.0.0/16", "10.1.0.2", "10.1.0.3"))
 	b.Fake.Reset()
 	b.want("10.2.0.1", "")
-	if taken, err := b.session.LearnRoutes([]learned.Change{via("10.3.0.0/16", "10.1.0.3")}); taken || err != nil {
+	if taken, err := b.Daemon.LearnRoutes([]learned.Change{via("10.3.0.0/16", "10.1.0.3")}); taken || err != nil {
 		t.Error("chips without a configuration have taken a route", err)
 	}
-	if _, err := b.session.Restore(); err != nil {
+	if _, err := b.Daemon.Restore(); err != nil {
 		t.Fatal(err)
 	}
 	b.want("10.2.0.1", "2 3")
@@ -328,10 +289,10 @@ func TestReset(t *testing.T) {
 func TestKilled(t *testing.T) {
 	for at := 1; ; at += 7 {
 		b := newBox(t, 8)
-		b.must(network)
+		b.Must(network)
 		b.learn(via("10.2.0.0/16", "10.1.0.2"), via("10.0.0.0/8", "10.1.0.4"))
 		b.Fake.FailAfter = at
-		_, err := b.session.LearnRoutes([]learned.Change{via("10.2.0.0/16", "10.1.0.3", "10.1.0.2"), via("10.3.0.0/16", "10.1.0.3")})
+		_, err := b.Daemon.LearnRoutes([]learned.Change{via("10.2.0.0/16", "10.1.0.3", "10.1.0.2"), via("10.3.0.0/16", "10.1.0.3")})
 		if err == nil {
 			if at < 50 {
 				t.Errorf("a change has %d accesses", at)
@@ -342,8 +303,8 @@ func TestKilled(t *testing.T) {
 		if got := b.goes("10.2.0.1"); got != "2" && got != "2 3" {
 			t.Fatalf("killed at %d packets go to %q", at, got)
 		}
-		b.restart()
-		if _, err := b.session.Undo(func([]xfrm.ID) {}); err != nil {
+		b.Restart()
+		if _, err := b.Daemon.Undo(func([]xfrm.ID) {}); err != nil {
 			t.Fatal(at, err)
 		}
 		b.learn(via("10.4.0.0/16", "10.1.0.3"))
@@ -357,7 +318,7 @@ func TestKilled(t *testing.T) {
 // TestRandom: after each of many changes the chip sends packets as a list of the routes says.
 func TestRandom(t *testing.T) {
 	b := newBox(t, 8)
-	b.must(network)
+	b.Must(network)
 	random := rand.New(rand.NewPCG(1, 2))
 	routes := map[netip.Prefix]string{}
 	address := func() netip.Addr {
@@ -376,7 +337,7 @@ func TestRandom(t *testing.T) {
 			changes = append(changes, via(p.String(), "10.1.0."+gateway))
 		}
 		if random.IntN(10) == 0 {
-			b.restart()
+			b.Restart()
 		}
 		b.learn(changes...)
 		for range 200 {
@@ -396,7 +357,7 @@ func TestRandom(t *testing.T) {
 // tree cannot hold says so.
 func TestShown(t *testing.T) {
 	b := newBox(t, 8)
-	b.must(network)
+	b.Must(network)
 	nowhere := via("10.6.0.0/16")
 	nowhere.Route.Type = "prohibit"
 	b.learn(via("10.2.0.0/16", "10.1.0.2", "fe80::1"), nowhere, via("10.5.0.0/16"), via("2001:db8::1/128", "fe80::1"))
@@ -405,7 +366,7 @@ func TestShown(t *testing.T) {
 	if got := b.show("route show"); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
-	b.session.JSON = true
+	b.Daemon.JSON = true
 	want = `[{"dst":"10.2.0.0/16","protocol":"bgp","metric":20,"flags":[],"nexthops":[{"gateway":"10.1.0.2","dev":"red","weight":1,"flags":[]},{"via":{"family":"inet6","host":"fe80::1"},"dev":"red","weight":1,"flags":[]}]},` +
 		`{"dst":"10.5.0.0/16","dev":"red","protocol":"bgp","metric":20,"flags":[]},{"type":"prohibit","dst":"10.6.0.0/16","protocol":"bgp","metric":20,"flags":[]},` +
 		`{"dst":"2001:db8::1","gateway":"fe80::1","dev":"red","protocol":"bgp","metric":20,"flags":["rt_offload_failed"]}]` + "\n"
@@ -413,8 +374,8 @@ func TestShown(t *testing.T) {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	var notes strings.Builder
-	b.session.Notes = &notes
-	b.must("route add 2001:db8:9::1/128 via 2001:db8:1::5 dev red\n")
+	b.Daemon.Notes = &notes
+	b.Must("route add 2001:db8:9::1/128 via 2001:db8:1::5 dev red\n")
 	if !strings.Contains(notes.String(), "the route to 2001:db8:9::1/128 is longer than /64") {
 		t.Error(notes.String())
 	}

@@ -147,13 +147,13 @@ type held struct {
 
 func (h *held) LearnRoutes(changes []learned.Change) (bool, error) {
 	begun := time.Now()
-	taken, err := h.session.LearnRoutes(changes)
+	taken, err := h.Daemon.LearnRoutes(changes)
 	h.most, h.size = max(h.most, time.Since(begun)), max(h.size, len(changes))
 	return taken, err
 }
 
 func (h *held) LearnedRoutes() (*learned.Routes, error) {
-	v, err := h.session.Look()
+	v, err := h.Daemon.Look()
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (h *held) LearnedRoutes() (*learned.Routes, error) {
 // once the grace is over, and a box that has lost its routes gets them again.
 func TestFollow(t *testing.T) {
 	b := newBox(t, 8)
-	b.must(network)
+	b.Must(network)
 	b.learn(via("30.0.0.0/16", "10.1.0.2"))
 	const routes = 700
 	h := &held{box: b}
@@ -176,7 +176,7 @@ func TestFollow(t *testing.T) {
 	until := func(what string, is func(*learned.Routes) bool) {
 		t.Helper()
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			if v, err := b.session.View(); err == nil && v != nil && is(&v.Model().FromLinux) {
+			if v, err := b.Daemon.View(); err == nil && v != nil && is(&v.Model().FromLinux) {
 				return
 			}
 			if time.Now().After(end) {
