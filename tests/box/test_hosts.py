@@ -15,6 +15,7 @@ from scapy.packet import Packet, Raw
 from sallyport.errors import InputError
 from sallyport.simulator import Simulator
 from tests.support.frames import read_frames, write_frames
+from tests.support.punts import for_cpu
 from tests.support.reference import FAR, Tunnel, forwarded
 
 ETHERNET = Ether(dst="02:62:c0:00:02:01", src="02:00:00:00:00:22")
@@ -56,13 +57,14 @@ def test_each_host_behind_a_tunnel_has_its_own_address(make_box, route: str) -> 
     judged(outcome.out, inner, MAC)
 
 
-def test_unknown_hosts_are_dropped_by_name_and_others_are_not(make_box) -> None:
+def test_packets_to_unknown_hosts_are_for_the_cpu_and_others_are_not(make_box) -> None:
     """Packets behind a gateway go there; those to unknown hosts have a counter of their own."""
     tunnel = Tunnel()
     inner = [packet(dst, n) for n, dst in enumerate([SILENT, FIRST, SILENT6, BEHIND, SILENT, THIRD])]
     sender = tunnel.peer_sender()
     outcome = make_box(tunnel.batch() + RED + HOSTS + ROUTE + PEER).black([ETHERNET / sender.encrypt(p) for p in inner])
-    assert outcome.named() == {"inner.drop_unresolved": 3}
+    assert outcome.named() == {"inner.punt_tunnel_host": 3}
+    assert read_frames(outcome.folder / "punt-inner.pcapng") == [for_cpu(inner[n]) for n in (0, 2, 4)]
     judged(outcome.out, [inner[1], inner[3], inner[5]], {**MAC, BEHIND: MAC[GATEWAY]})
 
 
@@ -74,7 +76,7 @@ def test_clear_packets_reach_each_host(make_box) -> None:
     )  # fmt: skip
     inner = [packet(dst, n) for n, dst in enumerate([FIRST, SILENT, SECOND, THIRD, SILENT6])]
     outcome = make_box(batch).black([ETHERNET / p for p in inner])
-    assert outcome.named() == {"inner.drop_unresolved": 2}
+    assert outcome.named() == {"inner.punt_clear_host": 2}
     judged(outcome.out, [inner[0], inner[2], inner[3]], MAC)
 
 
@@ -127,4 +129,4 @@ def test_a_host_moves_and_goes_and_a_full_table_refuses(tmp_path: Path) -> None:
         assert Ether(frame).dst == mac
         assert frame[14 : 14 + len(inner)] == forwarded(bytes(inner))
     assert all(path["balanced"] for path in counters["conservation"]["paths"])
-    assert counters["inner"]["drop_unresolved"] == 3
+    assert counters["inner"]["punt_tunnel_host"] == 3

@@ -16,11 +16,10 @@ from sallyport.simulator import TESTER_MAC, Simulator
 from tests.support import boxes
 from tests.support.frames import read_frames
 from tests.support.hosts import TO_RED, Pair, on_the_wire
-from tests.support.punts import punted
+from tests.support.punts import RED_MAC, for_cpu, punted
 from tests.support.reference import Tunnel, forwarded
 
 MTU = 1500
-RED_MAC = "02:72:c6:12:00:fe"
 TUNNEL = Tunnel()
 IN_CLEAR = "xfrm policy add src 203.0.113.0/24 dir in action allow priority 9\n"
 V6_IN = f"xfrm policy add src ::/0 dst ::/0 dir in tmpl src {TUNNEL.far} dst {TUNNEL.near} proto esp reqid {TUNNEL.spi_in} mode tunnel\n"
@@ -64,12 +63,6 @@ def packets(frames: list[bytes]) -> list[bytes]:
 def pieces(packet: Packet, mtu: int = MTU) -> list[bytes]:
     """What scapy makes of a packet behind one router."""
     return [bytes(piece) for piece in fragment(IP(forwarded(bytes(packet))), (mtu - 20) // 8 * 8)]
-
-
-def for_cpu(packet: Packet) -> bytes:
-    """With the red port's address in front."""
-    kind = 0x86DD if packet.version == 6 else 0x0800
-    return bytes(Ether(dst=RED_MAC, src=RED_MAC, type=kind) / Raw(bytes(packet)))
 
 
 def test_a_datagram_leaves_in_fragments_that_scapy_puts_together(make_box) -> None:
@@ -134,15 +127,14 @@ def test_clear_packets_alike(make_box) -> None:
 
 
 def test_the_header_says_by_which_sa(tmp_path: Path) -> None:
-    """The reason says how the packet came; the trap group is that of other packets that are too
-    long. A packet to the box itself passes whole."""
+    """Reason and trap group say how the packet came. A packet to the box itself passes whole."""
     local = v4(3042, dst="198.18.0.254")
     frames = [*esp(v4(3042, flags="DF"), local), CLEAR / v4(3042, src="203.0.113.9", flags="DF")]
     seen = boxes.run([BATCH], {"box0.black": frames}, ["box0.red", "box0.inner.punt"], tmp_path, boxes.next_hops)
     first, own, clear = punted(tmp_path, "inner")
-    assert (first.reason, first.group, own.reason, own.frame) == ("tunnel_mtu", "mtu", "tunnel", for_cpu(local))
+    assert (first.reason, first.group, own.reason, own.frame) == ("tunnel_mtu", "tunnel_mtu", "tunnel", for_cpu(local))
     assert first.sa == own.sa is not None
-    assert (clear.reason, clear.group, clear.sa) == ("clear_mtu", "mtu", None)
+    assert (clear.reason, clear.group, clear.sa) == ("clear_mtu", "clear_mtu", None)
     assert seen.named == [{"inner.punt_tunnel_mtu": 1, "inner.punt_clear_mtu": 1, "inner.punt_tunnel": 1}]
 
 
@@ -151,7 +143,7 @@ def test_a_flood_of_them_is_policed(tmp_path: Path) -> None:
 
     def before(sim: Simulator) -> None:
         boxes.next_hops(sim)
-        sim.sallyctl(0, "punt", "set", "mtu", "rate", "5", "burst", "7", "dev", "red")
+        sim.sallyctl(0, "punt", "set", "tunnel_mtu", "rate", "5", "burst", "7", "dev", "red")
 
     frames = esp(*(v4(1600, flags="DF") for _ in range(10)), v4(1600))
     seen = boxes.run([BATCH], {"box0.black": frames}, ["box0.red"], tmp_path, before)

@@ -92,7 +92,7 @@ def test_one_sa_leads_to_each_network_by_its_longest_prefix(make_box) -> None:
     led = [(p, routes.leads(p.dst)) for p in inner]
     assert sum(gateway is None for _, gateway in led) > 5
     # What no route holds is for hosts straight behind red.
-    assert outcome.named() == {"inner.drop_unresolved": sum(gateway is None for _, gateway in led)}
+    assert outcome.named() == {"inner.punt_tunnel_host": sum(gateway is None for _, gateway in led)}
     wanted = [(p, mac(gateway)) for p, gateway in led if gateway]
     for frame, (sent, station) in zip(outcome.out, wanted, strict=True):
         assert (Ether(frame).dst, frame[14 : 14 + len(sent)]) == (station, forwarded(bytes(sent))), sent.dst

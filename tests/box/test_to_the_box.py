@@ -17,10 +17,10 @@ from scapy.packet import Packet, Raw
 from sallyport.simulator import Simulator
 from tests.support import boxes
 from tests.support.hosts import TO_RED, Pair, on_the_wire
-from tests.support.punts import punted
+from tests.support.punts import for_cpu, punted
 from tests.support.reference import Tunnel
 
-RED_MAC, BLACK_MAC = "02:72:c6:12:00:fe", "02:62:c0:00:02:01"
+BLACK_MAC = "02:62:c0:00:02:01"
 OWN, OWN_V6, FAR, FAR_V6 = "198.18.0.254", "2001:db8:18::fe", "198.19.0.1", "2001:db8:19::1"
 PORTS = f"addr add {OWN}/24 dev red\naddr add {OWN_V6}/64 dev red\n"
 TUNNEL = Tunnel()
@@ -38,12 +38,6 @@ def to_box(src: str = FAR, dst: str = OWN, ttl: int = 64) -> Packet:
 def esp(*inner: Packet, tunnel: Tunnel = TUNNEL, first: int = 1) -> list[Packet]:
     sender = tunnel.peer_sender()
     return [CLEAR / sender.encrypt(packet, seq_num=first + n) for n, packet in enumerate(inner)]
-
-
-def for_cpu(packet: Packet) -> bytes:
-    """Behind the header that the chip puts in front, with the red port's address."""
-    kind = 0x86DD if IPv6 in packet else 0x0800
-    return raw(Ether(dst=RED_MAC, src=RED_MAC, type=kind) / Raw(raw(packet)))
 
 
 def run(folder: Path, frames: list[Packet], batch: str = OPEN, before=boxes.next_hops) -> tuple[list, boxes.Seen]:

@@ -128,7 +128,7 @@ class BlackJudge:
         if self.red.owns(packet.dst):
             return Outcome((*before, "inner.punt_clear"), delivered=("clear", for_cpu(data)))
         if packet.ttl == 1:
-            return ends("inner.drop_inner_ttl_expired", before)
+            return Outcome((*before, "inner.punt_clear_ttl"), delivered=("clear_ttl", for_cpu(data)))
         mac = self.configuration.paths.station(packet.dst, policy.selector.dst)
         return self._leaves(header("red", mac, data), forwarded(data), packet, for_cpu(data))
 

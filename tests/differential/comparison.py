@@ -56,7 +56,7 @@ def _compared(name: str) -> bool:
 
 
 # Reasons of packets from black that the inner chip gives the CPU.
-DELIVERED = ("tunnel", "clear", "tunnel_mtu", "clear_mtu")
+DELIVERED = tuple(f"{way}{why}" for way in ("tunnel", "clear") for why in ("", "_mtu", "_ttl", "_host", "_route"))
 
 
 def _read(punt: tuple[str, bytes]) -> tuple[str, bytes]:

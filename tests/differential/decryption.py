@@ -37,6 +37,7 @@ STATES = {
 
 TUNNEL = "tunnel"
 TOO_LONG = "tunnel_mtu"
+EXPIRED = "tunnel_ttl"
 
 # The counter of a drop, or the inner chip's counters and what leaves, or what the CPU gets, with
 # the reason.
@@ -145,7 +146,7 @@ class Inbound:
         if self.red.owns(packet.dst) or of_one_link(packet):
             return [f"punt_{TUNNEL}", *odd], (TUNNEL, for_cpu(fitting))
         if packet.ttl <= 1:
-            return "drop_inner_ttl_expired"
+            return [f"punt_{EXPIRED}", *odd], (EXPIRED, for_cpu(fitting))
         mac = self.paths.station(packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
         leaving = at_red(header("red", mac, fitting), forwarded(fitting), own, self.paths.red_mtu)
         if leaving is None:

@@ -37,7 +37,7 @@ TUNNELS = {
     "drop_reasm_length drop_reasm_headers drop_frag_conflict drop_frag_overlap "
     "frag_packets frag_split drop_lifetime tx_protect tx_bypass "
     "drop_no_selector drop_replayed drop_too_old drop_selector_mismatch drop_inner_malformed drop_inner_checksum drop_inner_not_ip "
-    "drop_inner_extension_headers drop_inner_ttl_expired drop_ecn ecn_unexpected tx_frames",
+    "drop_inner_extension_headers punt_tunnel_ttl punt_clear_ttl drop_ecn ecn_unexpected tx_frames",
     "crypto": "black_tx_packets drop_dec_truncated drop_dec_icv drop_dec_padding drop_dec_dummy red_tx_packets",
     "outer": "tx_frames drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum "
     "drop_mac_filter drop_mac_source drop_mac_group drop_martian drop_own_source "

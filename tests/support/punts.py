@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
 from scapy.utils import RawPcapReader
 
 
@@ -41,3 +43,13 @@ def punted(folder: Path, chip: str, box: int = 0) -> list[Punted]:
                 Punted(words[1], int(words[2]), words[3], int(words[6]), nanoseconds, frame, sa, bool(words[5]))
             )
     return found
+
+
+RED_MAC = "02:72:c6:12:00:fe"  # of the red port with the address 198.18.0.254
+
+
+def for_cpu(packet: Packet) -> bytes:
+    """What the inner chip gives the CPU of a packet from black: behind an Ethernet header with the
+    red port's address, with the TTL that it has."""
+    kind = 0x86DD if packet.version == 6 else 0x0800
+    return bytes(Ether(dst=RED_MAC, src=RED_MAC, type=kind) / Raw(bytes(packet)))

@@ -7,7 +7,7 @@ import sallyport.common.registers.map.{PuntGroup, PuntReason}
 
 /** Trap groups: which punted frames share a policer. */
 object PuntGroups {
-  val bits: Int = 4
+  val bits: Int = 5
 
   private val ofReason: Seq[(Int, Int)] = Seq(
     PuntReason.ike -> PuntGroup.ike,
@@ -25,12 +25,18 @@ object PuntGroups {
     PuntReason.ikeInit -> PuntGroup.ikeInit,
     PuntReason.tunnel -> PuntGroup.tunnel,
     PuntReason.clear -> PuntGroup.clear,
-    PuntReason.tunnelMtu -> PuntGroup.mtu,
-    PuntReason.clearMtu -> PuntGroup.mtu
+    PuntReason.tunnelMtu -> PuntGroup.tunnelMtu,
+    PuntReason.clearMtu -> PuntGroup.clearMtu,
+    PuntReason.tunnelTtl -> PuntGroup.tunnelTtl,
+    PuntReason.clearTtl -> PuntGroup.clearTtl,
+    PuntReason.tunnelHost -> PuntGroup.tunnelHost,
+    PuntReason.clearHost -> PuntGroup.clearHost,
+    PuntReason.tunnelRoute -> PuntGroup.tunnelRoute,
+    PuntReason.clearRoute -> PuntGroup.clearRoute
   )
 
   /** Number of punt reasons. */
-  val reasons: Int = PuntReason.clearMtu + 1
+  val reasons: Int = PuntReason.clearRoute + 1
 
   /** The group of a reason; `other` for a reason without its own group. */
   def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(

@@ -57,7 +57,18 @@ object InnerConfig {
   )
 
   /** Those of decrypted packets and of clear ones from black, in the same order. */
-  val decryptGroups: Seq[Int] = Seq(PuntGroup.tunnel, PuntGroup.clear, PuntGroup.mtu)
+  val decryptGroups: Seq[Int] = Seq(
+    PuntGroup.tunnel,
+    PuntGroup.clear,
+    PuntGroup.tunnelMtu,
+    PuntGroup.clearMtu,
+    PuntGroup.tunnelTtl,
+    PuntGroup.clearTtl,
+    PuntGroup.tunnelHost,
+    PuntGroup.clearHost,
+    PuntGroup.tunnelRoute,
+    PuntGroup.clearRoute
+  )
 
   /**
    * For a board: 64 Ki SAs, flow rows and policies, 16 Ki rows of hosts, 16 Ki of policies by

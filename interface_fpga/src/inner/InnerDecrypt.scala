@@ -41,7 +41,7 @@ class InnerDecryptEvents extends Bundle {
   val peer = Valid(new PeerEvent)
   val audit = Valid(new AuditEvent(DecryptAudit.keyBits))
 
-  /** A packet was dropped as `unresolved`. */
+  /** A packet is for a host whose Ethernet address is not known. */
   val unresolved = Valid(new HostAddress)
 
   /** A look-up met a row of hosts with a flipped bit. */
@@ -74,9 +74,10 @@ class TreatedVerdict extends Bundle {
  * Ethernet header. [[InnerInspector]] judges them, bypassed ones by the inbound rules, whatever the
  * outer chip found. Bytes behind the IP total length are cut off. A packet to a host at the port
  * goes there, whatever next hop is named ([[NextHopLookup]]); `events.unresolved` tells of each
- * packet that is dropped as `unresolved`. Packets to the box itself, and those longer than
- * `portMtu` that are not cut, leave at `punt`, unless their policer or a full queue drops them
- * ([[DecryptPunt]]). Others longer than `portMtu` leave in fragments ([[Fragmenter]]).
+ * packet to a host whose Ethernet address is not known. These leave at `punt`, unless their policer
+ * or a full queue drops them ([[DecryptPunt]]). So do packets to the box itself, without TTL,
+ * without a next hop, and those longer than `portMtu` that are not cut. Others longer than
+ * `portMtu` leave in fragments ([[Fragmenter]]).
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says
  * that they stay; packets before the write meet the old row and window, packets after it the new
@@ -304,7 +305,7 @@ class InnerDecrypt(
   )
   findings.bits.nextHop := ShiftRegister(nextHop.io.found, findingsTime - nextHopTime)
   private val unresolved = Wire(Valid(new HostAddress))
-  unresolved.valid := inspector.io.drops.unresolved
+  unresolved.valid := inspector.io.unresolved
   unresolved.bits.v6 := FlowRow.version(audit.bits.packet)(1)
   unresolved.bits.address := FlowRow.dstAddr(audit.bits.packet)
   stage.io.result.valid := inspector.io.verdict.valid

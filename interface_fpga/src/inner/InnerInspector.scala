@@ -105,11 +105,8 @@ class InspectorDrops extends Bundle {
   val fragmentConflict = Bool()
   val fragmentOffset = Bool()
   val ecn = Bool()
-  val ttlExpired = Bool()
   val hostUpset = Bool()
   val prefixUpset = Bool()
-  val unresolved = Bool()
-  val noNextHop = Bool()
   val txDisabled = Bool()
   val lifetime = Bool()
 }
@@ -142,10 +139,13 @@ class InspectorDrops extends Bundle {
  *  1. to an address of the box at the red port, or of tunnel mode and of one link, which is the
  *     tunnel: to the management CPU, with the TTL that it has (RFC 1812 5.2.3), unless `lifetime`
  *     below holds
- *  1. TTL or hop limit 0 or 1: drop ttlExpired (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2)
+ *  1. TTL or hop limit 0 or 1 (RFC 1812 5.3.1; RFC 4301 5.1.2.1 note 2): to the management CPU,
+ *     with the TTL that it has, unless `lifetime` below holds
  *  1. a flipped bit in a row of hosts that its next hop depends on: drop hostUpset; in one of
- *     prefixes or of their next hops: drop prefixUpset; for a host whose Ethernet address is not
- *     known: drop unresolved; no valid next hop: drop noNextHop; `enable` low: drop txDisabled
+ *     prefixes or of their next hops: drop prefixUpset; `enable` low: drop txDisabled
+ *  1. for a host whose Ethernet address is not known, which raises `unresolved`, or without a valid
+ *     next hop: to the management CPU likewise, which finds the host or tells the sender (RFC 1812
+ *     3.3.2, 5.2.7.1)
  *  1. the SA has reached a hard limit of its lifetime ([[UsageTable]]): drop lifetime
  *  1. an IP packet longer than `mtu` that must not be cut (IPv6 or DF: RFC 8200 section 5, RFC 1812
  *     4.2.2.7), or that [[Fragmenter]] cannot cut, for its options or its VLAN tags, or because
@@ -178,6 +178,9 @@ class InnerInspector extends Module {
     val expired = Input(Bool())
     val verdict = Valid(new InspectorVerdict)
     val drops = Output(new InspectorDrops)
+
+    /** With `verdict`. */
+    val unresolved = Output(Bool())
     val ecnUnexpected = Output(Bool())
   })
 
@@ -257,8 +260,8 @@ class InnerInspector extends Module {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
     val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropMartian, dropOwnSource = Value
     val dropRedSource, dropConflict, dropFragmentOffset, dropEcn, deliver = Value
-    val dropTtl, dropHostUpset, dropPrefixUpset, dropUnresolved, dropNoNextHop, dropDisabled = Value
-    val puntMtu, forward = Value
+    val puntTtl, dropHostUpset, dropPrefixUpset, dropDisabled, puntHost, puntRoute, puntMtu = Value
+    val forward = Value
   }
   import Outcome._
   private val outcome = RegNext(
@@ -283,12 +286,12 @@ class InnerInspector extends Module {
         overlap -> dropFragmentOffset,
         ecnDrops -> dropEcn,
         local -> deliver,
-        ttlExpired -> dropTtl,
+        ttlExpired -> puntTtl,
         hostUpset -> dropHostUpset,
         prefixUpset -> dropPrefixUpset,
-        unresolved -> dropUnresolved,
-        noNextHop -> dropNoNextHop,
         disabled -> dropDisabled,
+        unresolved -> puntHost,
+        noNextHop -> puntRoute,
         (tooLong && !(cuttable && mayCut)) -> puntMtu
       )
     )
@@ -301,16 +304,24 @@ class InnerInspector extends Module {
   private def is(wanted: Outcome.Type): Bool = outcome === wanted
   private val verdict = Wire(new InspectorVerdict)
   private val length2 = RegNext(length1)
-  private val delivers = is(deliver) || is(puntMtu)
+  private val punts = Seq(
+    deliver -> (PuntReason.tunnel, PuntReason.clear),
+    puntTtl -> (PuntReason.tunnelTtl, PuntReason.clearTtl),
+    puntHost -> (PuntReason.tunnelHost, PuntReason.clearHost),
+    puntRoute -> (PuntReason.tunnelRoute, PuntReason.clearRoute),
+    puntMtu -> (PuntReason.tunnelMtu, PuntReason.clearMtu)
+  )
+  private val delivers = punts.map { case (outcome, _) => is(outcome) }.reduce(_ || _)
   private val stays = is(forward) || delivers
   private val cuts = RegNext(tooLong && cuttable)
   io.charge.counts := valid2 && stays
   io.charge.bytes := length2
   verdict.forward := is(forward) && !io.expired
   verdict.toPunt := delivers && !io.expired
-  private val ofLocal = RegNext(Mux(clear, PuntReason.clear.U, PuntReason.tunnel.U))
-  private val ofLong = RegNext(Mux(clear, PuntReason.clearMtu.U, PuntReason.tunnelMtu.U))
-  verdict.punt.reason := Mux(is(puntMtu), ofLong, ofLocal)
+  private val clear2 = RegNext(clear)
+  verdict.punt.reason := Mux1H(punts.map { case (outcome, (ofTunnel, ofClear)) =>
+    is(outcome) -> Mux(clear2, ofClear.U, ofTunnel.U)
+  })
   verdict.punt.sa := RegNext(sa1)
   verdict.punt.injected := false.B
   verdict.length := RegNext(Mux(frame1, frameBytes1, length1))
@@ -346,12 +357,10 @@ class InnerInspector extends Module {
   io.drops.fragmentConflict := drop(dropConflict)
   io.drops.fragmentOffset := drop(dropFragmentOffset)
   io.drops.ecn := drop(dropEcn)
-  io.drops.ttlExpired := drop(dropTtl)
   io.drops.hostUpset := drop(dropHostUpset)
   io.drops.prefixUpset := drop(dropPrefixUpset)
-  io.drops.unresolved := drop(dropUnresolved)
-  io.drops.noNextHop := drop(dropNoNextHop)
   io.drops.txDisabled := drop(dropDisabled)
+  io.unresolved := RegNext(valid2 && is(puntHost) && !io.expired, false.B)
   io.ecnUnexpected := RegNext(valid2 && stays && !io.expired && RegNext(ecnUnexpected), false.B)
   io.drops.lifetime := RegNext(valid2 && stays && io.expired, false.B)
 }

@@ -153,6 +153,7 @@ class InnerPaths(
 
   private val punt = encrypt.io.events.path.punt
   private val delivered = decrypt.io.events.punt
+  private def refusedBehind(tunnel: Int, clear: Int): Bool = delivered.refused(tunnel) || delivered.refused(clear)
   private val inspected = decrypt.io.events.drops
   private val upsets = decrypt.io.events.upsets
   InterfaceRegisters.count(
@@ -209,7 +210,7 @@ class InnerPaths(
       InnerCounters.dropInnerChecksum -> inspected.checksum,
       InnerCounters.dropInnerNotIp -> inspected.notIp,
       InnerCounters.dropInnerExtensionHeaders -> inspected.extensionHeaders,
-      InnerCounters.dropInnerTtlExpired -> inspected.ttlExpired,
+      InnerCounters.dropInnerTtlExpired -> refusedBehind(PuntGroup.tunnelTtl, PuntGroup.clearTtl),
       InnerCounters.dropInnerMartian -> inspected.martian,
       InnerCounters.dropInnerOwnSource -> inspected.ownSource,
       InnerCounters.dropRedSource -> inspected.redSource,
@@ -217,12 +218,12 @@ class InnerPaths(
       InnerCounters.dropInnerFragConflict -> inspected.fragmentConflict,
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.ecnUnexpected -> decrypt.io.events.ecnUnexpected,
-      InnerCounters.dropUnresolved -> inspected.unresolved,
+      InnerCounters.dropUnresolved -> refusedBehind(PuntGroup.tunnelHost, PuntGroup.clearHost),
       InnerCounters.dropHostUpset -> inspected.hostUpset,
       InnerCounters.hostRowUpset -> decrypt.io.events.hostRowUpset,
       InnerCounters.dropPrefixUpset -> inspected.prefixUpset,
       InnerCounters.prefixRowUpset -> RegNext(decrypt.io.events.groupRowUpset || prefixes.io.routeRowUpset, false.B),
-      InnerCounters.dropNoNextHop -> inspected.noNextHop,
+      InnerCounters.dropNoNextHop -> refusedBehind(PuntGroup.tunnelRoute, PuntGroup.clearRoute),
       InnerCounters.dropInnerLifetime -> inspected.lifetime,
       InnerCounters.puntTunnel -> delivered.punted(PuntReason.tunnel),
       InnerCounters.puntClear -> delivered.punted(PuntReason.clear),
@@ -231,7 +232,13 @@ class InnerPaths(
       InnerCounters.dropInnerPuntOverflow -> delivered.dropOverflow,
       InnerCounters.puntTunnelMtu -> delivered.punted(PuntReason.tunnelMtu),
       InnerCounters.puntClearMtu -> delivered.punted(PuntReason.clearMtu),
-      InnerCounters.dropPuntRedMtu -> delivered.refused(PuntGroup.mtu),
+      InnerCounters.puntTunnelTtl -> delivered.punted(PuntReason.tunnelTtl),
+      InnerCounters.puntClearTtl -> delivered.punted(PuntReason.clearTtl),
+      InnerCounters.puntTunnelHost -> delivered.punted(PuntReason.tunnelHost),
+      InnerCounters.puntClearHost -> delivered.punted(PuntReason.clearHost),
+      InnerCounters.puntTunnelRoute -> delivered.punted(PuntReason.tunnelRoute),
+      InnerCounters.puntClearRoute -> delivered.punted(PuntReason.clearRoute),
+      InnerCounters.dropPuntRedMtu -> refusedBehind(PuntGroup.tunnelMtu, PuntGroup.clearMtu),
       InnerCounters.redFragPackets -> decrypt.io.events.cut,
       InnerCounters.redFragSplit -> decrypt.io.events.further
     )
@@ -257,5 +264,17 @@ object InnerPaths {
     )
 
   /** Those of [[InnerConfig.decryptGroups]]. */
-  private val decryptLimits = Seq(InnerRegs.limitTunnel, InnerRegs.limitClear, InnerRegs.limitMtu)
+  private val decryptLimits =
+    Seq(
+      InnerRegs.limitTunnel,
+      InnerRegs.limitClear,
+      InnerRegs.limitTunnelMtu,
+      InnerRegs.limitClearMtu,
+      InnerRegs.limitTunnelTtl,
+      InnerRegs.limitClearTtl,
+      InnerRegs.limitTunnelHost,
+      InnerRegs.limitClearHost,
+      InnerRegs.limitTunnelRoute,
+      InnerRegs.limitClearRoute
+    )
 }

@@ -183,7 +183,7 @@ func TestLocalAddresses(t *testing.T) {
 	r.Want("after addr del", r.local6(), "0 "+none)
 	// Wherever the bus fails, in the middle of an address too, the next load makes up for it.
 	halves := map[string]bool{}
-	for after := 68; after < 128; after++ {
+	for after := 68; after < 144; after++ {
 		r := newRig(t, fakebox.Small)
 		r.Fake.FailAfter = after
 		if err := r.Run(mixed); err == nil || session.IsInput(err) {

@@ -8,6 +8,7 @@ import (
 
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -47,16 +48,47 @@ func toLinux(deliver func(frame []byte) error) answers {
 	return answers{from: from, mtu: (*session.View).TooLong, send: deliver}
 }
 
-// tellExpired answers frames that the inner chip punted because their TTL or hop limit is over,
-// until ctx ends or the chips fail: so traceroute shows the box. A source gets no more than its
-// share of answers.
-func (d *Daemon) tellExpired(ctx context.Context, frames <-chan []byte, to answers) error {
+// towardsBlack answers the senders of packets that came protected, or of those in clear.
+func (d *Daemon) towardsBlack(protected bool) answers {
+	byPolicy := func(frame []byte) error { return d.host.frames.Send(transport.ByPolicy, frame) }
+	if protected {
+		return toTunnel(byPolicy)
+	}
+	return toBlack(byPolicy)
+}
+
+// judge says which fault the sender of a packet is told of; false: none.
+type judge func(v *session.View, flow xfrm.Selector) (punt.Fault, bool)
+
+// always is one fault.
+func always(fault punt.Fault) judge {
+	return func(*session.View, xfrm.Selector) (punt.Fault, bool) { return fault, true }
+}
+
+var expired, prohibited, noHost = always(punt.TimeExceeded), always(punt.Prohibited), always(punt.HostUnreachable)
+
+// noRoute is what Linux would tell of a packet that leads nowhere; of a blackhole it tells nothing.
+func noRoute(v *session.View, flow xfrm.Selector) (punt.Fault, bool) {
+	switch v.Nowhere(flow) {
+	case "blackhole":
+		return punt.Fault{}, false
+	case "prohibit":
+		return punt.Prohibited, true
+	case "unreachable":
+		return punt.HostUnreachable, true
+	}
+	return punt.NetUnreachable, true
+}
+
+// tellFaults answers frames that the inner chip punted for a fault, until ctx ends or the chips
+// fail: so traceroute shows the box. A source gets no more than its share of answers.
+func (d *Daemon) tellFaults(ctx context.Context, frames <-chan []byte, fault judge, to answers) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case frame := <-frames:
-			if err := d.tellFault(frame, punt.TimeExceeded, to); err != nil {
+			if err := d.tellFault(frame, fault, to); err != nil {
 				return err
 			}
 		}
@@ -64,22 +96,40 @@ func (d *Daemon) tellExpired(ctx context.Context, frames <-chan []byte, to answe
 }
 
 // tellFault tells the sender of the packet in a frame of a fault, if ICMP may answer the packet.
-func (d *Daemon) tellFault(frame []byte, fault punt.Fault, to answers) error {
+func (d *Daemon) tellFault(frame []byte, fault judge, to answers) error {
 	flow, ok := punt.Flow(frame)
 	if !ok {
 		return nil
 	}
-	_, from, err := d.answerer(flow, to)
+	v, from, err := d.answerer(flow, to)
 	if err != nil || !from.IsValid() {
 		return err
 	}
+	told, is := fault(v, flow)
 	head, data, _ := punt.SplitFrame(frame)
-	answer, ok := punt.Answer(head, data, from, fault)
-	if !ok || !d.shares.Take(flow.Src.Addr(), d.now()) {
+	message, ok := punt.Answer(head, data, from, told)
+	if !ok || !is {
 		return nil
 	}
-	d.log.Debug("a sender is told of a fault", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "fault", fault.String())
-	return to.send(answer)
+	sent, err := d.reply(v, flow, message, to, func() bool { return true })
+	if sent {
+		d.log.Debug("a sender was told of a fault", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "fault", told.String())
+	}
+	return err
+}
+
+// reply sends a message to the sender of a packet, if there is a share for it and then `note` is
+// true. With `secret` it does so only as long as the policies protect the message.
+func (d *Daemon) reply(v *session.View, flow xfrm.Selector, message []byte, to answers, note func() bool) (sent bool, err error) {
+	if to.secret && leaks(v, message) || !d.shares.Take(flow.Src.Addr(), d.now()) || !note() {
+		return false, nil
+	}
+	send := func() error { return to.send(message) }
+	if to.secret {
+		return d.session.SendBy(v, send)
+	}
+	err = send()
+	return err == nil, err
 }
 
 // answerer is the address that answers the sender of a packet by ICMP; it is not valid if none
@@ -106,23 +156,15 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answe
 			return nil
 		}
 		head, data, _ := punt.SplitFrame(frame)
-		answer, ok := punt.TooBig(head, data, from, mtu)
-		if !ok || to.secret && leaks(v, answer) || !d.shares.Take(flow.Src.Addr(), d.now()) || !note() {
+		message, ok := punt.TooBig(head, data, from, mtu)
+		if !ok {
 			return nil
 		}
-		send := func() error { return to.send(answer) }
-		if !to.secret {
-			err = send()
-		} else if sent, failed := d.session.SendBy(v, send); !sent {
-			return failed // a later packet asks again
-		} else {
-			err = failed
+		sent, err := d.reply(v, flow, message, to, note)
+		if sent {
+			d.log.Debug("a sender was told of the path's MTU", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "mtu", mtu)
 		}
-		if err != nil {
-			return err
-		}
-		d.log.Debug("a sender was told of the path's MTU", "src", flow.Src.Addr(), "dst", flow.Dst.Addr(), "mtu", mtu)
-		return nil
+		return err
 	})
 }
 

@@ -8,9 +8,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/shares"
 	"sallyport/mgmt/internal/transport"
@@ -27,7 +29,7 @@ func TestTellExpired(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		done <- r.daemon.tellExpired(ctx, frames, toRed(func(frame []byte) error { told <- frame; return nil }))
+		done <- r.daemon.tellFaults(ctx, frames, expired, toRed(func(frame []byte) error { told <- frame; return nil }))
 	}()
 	from := func(host byte) []byte {
 		frame := asked(t, 7)
@@ -183,6 +185,69 @@ func TestTellForRed(t *testing.T) {
 		}
 		if fmt.Sprint(got) != want {
 			t.Errorf("%s: told %v, want %s", name, got, want)
+		}
+	}
+}
+
+// TestTellBehindTunnel: senders behind black hear that their packets have no TTL left or no way on,
+// and why: as Linux says of its route's type, and nothing of a blackhole. About a packet that came
+// protected no message goes where a policy would let it out in clear.
+func TestTellBehindTunnel(t *testing.T) {
+	r := newSizedRig(t, 8)
+	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red",
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel",
+		"xfrm policy add src 10.1.0.0/16 dst 10.3.0.0/16 dir out priority 9 action allow", "route add 10.1.9.0/24 via 10.1.0.2 dev red")
+	var changes []learned.Change
+	for network, kind := range map[string]string{"10.1.1.0/24": "blackhole", "10.1.2.0/24": "prohibit", "10.1.3.0/24": "unreachable", "10.1.8.0/22": "blackhole"} {
+		p := netip.MustParsePrefix(network)
+		changes = append(changes, learned.Change{Prefix: p, Route: &learned.Route{Prefix: p, Type: kind}})
+	}
+	if taken, err := r.daemon.session.LearnRoutes(changes); !taken || err != nil {
+		t.Fatal(taken, err)
+	}
+	packet := func(network, to byte) []byte {
+		frame := asked(t, uint16(to))
+		copy(frame[14+12:], []byte{10, network, 0, 9, 10, 1, to, 9})
+		return frame
+	}
+	for _, c := range []struct {
+		fault judge
+		to    byte
+		want  string
+	}{
+		{expired, 4, "11 0"},
+		{noRoute, 1, ""},
+		{noRoute, 2, "3 13"},
+		{noRoute, 3, "3 1"},
+		{noRoute, 4, "3 0"}, // no route at all
+		{noRoute, 9, "3 0"}, // a longer one that was written, whose gateway does not answer
+		{noHost, 0, "3 1"},
+	} {
+		for name, networks := range map[string][]byte{"tunnel": {2}, "clear": {2, 3}} {
+			var told [][]byte
+			send := func(frame []byte) error { told = append(told, frame); return nil }
+			to := map[string]answers{"tunnel": toTunnel(send), "clear": toBlack(send)}[name]
+			r.daemon.shares = shares.New()
+			for _, network := range []byte{2, 3} {
+				if err := r.daemon.tellFault(packet(network, c.to), c.fault, to); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got, want []string
+			for _, answer := range told {
+				got = append(got, fmt.Sprint(answer[14+17], answer[14+20], answer[14+21]))
+				if !bytes.Equal(answer[14+12:14+16], []byte{10, 1, 0, 1}) || !bytes.Equal(answer[14+28+12:14+28+20], packet(answer[14+17], c.to)[14+12:14+20]) {
+					t.Errorf("%s, to %d: %x", name, c.to, answer)
+				}
+			}
+			if c.want != "" {
+				for _, network := range networks {
+					want = append(want, fmt.Sprint(network, " ", c.want))
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, to %d: told %q, want %q", name, c.to, got, want)
+			}
 		}
 	}
 }

@@ -4,11 +4,14 @@ package daemon
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -79,7 +82,7 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 		case asking == session.AskedPunt:
 			return deliver(frame)
 		case asking == session.AskedReject:
-			return d.tellFault(frame, punt.Prohibited, to)
+			return d.tellFault(frame, prohibited, to)
 		case asking == session.AskedSA && note():
 			d.tell(event)
 		}
@@ -99,4 +102,63 @@ func (d *Daemon) acquire(frame []byte) (session.Asking, events.Event, error) {
 	}
 	asking, event := v.Acquire(packet)
 	return asking, event, nil
+}
+
+// keepWaiting has packets to hosts at red wait for their Ethernet addresses, until ctx ends or the
+// chips fail. The senders of packets to no host straight behind red are told. `tunnel` says that
+// the packets came protected.
+func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan []byte, tunnel bool) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case frame := <-frames:
+			v, err := d.view()
+			if err != nil {
+				return err
+			}
+			host, length, ok := punt.Destination(frame)
+			switch {
+			case !ok || uint32(length) > v.RedMTU(xfrm.Selector{}): // Linux would have to cut it
+			case v.Resolves(host):
+				d.host.waiting.Keep(host, waiting.Packet{Frame: frame, Tunnel: tunnel}, d.now())
+				d.seek(host)
+			default:
+				err = d.tellFault(frame, noRoute, d.towardsBlack(tunnel))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// seek has Linux look for a host at red.
+func (d *Daemon) seek(host netip.Addr) {
+	select {
+	case d.host.unresolved <- host:
+	default: // its next packets tell again
+	}
+}
+
+// forward sends the packets that wait for a host, now that its Ethernet address is known.
+func (d *Daemon) forward(host netip.Addr, to xfrm.MAC) error {
+	for _, packet := range d.host.waiting.Take(host) {
+		if frame, ok := punt.Forward(packet.Frame, to); ok {
+			if err := d.host.frames.Send(transport.PortRed, frame); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// giveUp tells the senders of packets that their host does not answer.
+func (d *Daemon) giveUp(packets []waiting.Packet) error {
+	for _, packet := range packets {
+		if err := d.tellFault(packet.Frame, noHost, d.towardsBlack(packet.Tunnel)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

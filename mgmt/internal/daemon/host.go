@@ -18,49 +18,37 @@ import (
 	"sallyport/mgmt/internal/rib"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/waiting"
 )
 
 // host is Linux behind the ports of the box: two devices, and the way to them.
 type host struct {
-	devices       *punt.Devices
-	frames        punt.Frames
-	ports         [2]punt.Device // what the devices are
-	asking        chan []byte    // frames that were punted by a policy
-	tooLong       chan []byte    // for their length
-	expired       chan []byte    // and for their TTL
-	tunnelTooLong chan []byte    // out of tunnels, for their length
-	clearTooLong  chan []byte    // and in clear from black
-	// Linux's own, for the same reasons as the first two
-	ownAsking, ownTooLong chan []byte
-	paths                 chan model.PathReport
-	strays                *punt.Strays
-	// hosts at the red port that packets went to and that have no row
+	devices *punt.Devices
+	frames  punt.Frames
+	ports   [2]punt.Device         // what the devices are
+	queues  map[uint32]chan []byte // frames that the red port's chip punted, by their reasons
+	own     map[uint32]chan []byte // and Linux's own
+	paths   chan model.PathReport
+	strays  *punt.Strays
+	// hosts at the red port that packets went to and that have no row, and packets to them
 	unresolved chan netip.Addr
+	waiting    waiting.Packets
 	routes     *rib.Follower // nil if the chip has no tree of prefixes
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's. A frame of Linux's
 // own never is, so that none goes round.
 func (h *host) kept(header transport.PuntHeader) chan<- []byte {
-	switch {
-	case header.Port != transport.PortRed:
+	if header.Port != transport.PortRed {
 		return nil
-	case header.Injected && header.Reason == regs.PuntReasonMtu:
-		return h.ownTooLong
-	case header.Injected:
-		return h.ownAsking
-	case header.Reason == regs.PuntReasonPolicy:
-		return h.asking
-	case header.Reason == regs.PuntReasonMtu:
-		return h.tooLong
-	case header.Reason == regs.PuntReasonTtl:
-		return h.expired
-	case header.Reason == regs.PuntReasonTunnelMtu:
-		return h.tunnelTooLong
-	case header.Reason == regs.PuntReasonClearMtu:
-		return h.clearTooLong
 	}
-	return nil
+	if !header.Injected {
+		return h.queues[header.Reason]
+	}
+	if queue := h.own[header.Reason]; queue != nil {
+		return queue
+	}
+	return h.own[regs.PuntReasonPolicy]
 }
 
 // hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a
@@ -98,11 +86,8 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		}
 		d.log.Info("Linux is the host behind the tunnels", "device", tunnelsName)
 	}
-	waiting := func() chan []byte { return make(chan []byte, mostAsking) }
 	d.host = &host{
-		devices: devices, frames: frames, ports: [2]punt.Device{red, black},
-		asking: waiting(), tooLong: waiting(), expired: waiting(), tunnelTooLong: waiting(), clearTooLong: waiting(),
-		ownAsking: waiting(), ownTooLong: waiting(),
+		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan []byte{}, own: map[uint32]chan []byte{},
 		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan netip.Addr, mostAsking),
 	}
 	if rows := d.session.Box.Capabilities[transport.Inner].PrefixRows; rows > 0 {
@@ -115,26 +100,47 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 }
 
 // Relay carries frames between the ports and their devices until ctx ends or the box fails. Packets
-// that wait for an SA, are too long for it or for red, or have no TTL left, do not reach Linux.
+// that wait for an SA, are too long for it or for red, or have no TTL, host or route, do not reach
+// Linux.
 func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	answer := toRed(func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) })
 	own := toLinux(d.host.devices.DeliverTunnels)
-	byPolicy := func(frame []byte) error { return d.host.frames.Send(transport.ByPolicy, frame) }
-	group.Go(func() error {
+	tunnel, clear := d.towardsBlack(true), d.towardsBlack(false)
+	serve := func(queues map[uint32]chan []byte, reason uint32, each func(frames <-chan []byte) error) {
+		frames := make(chan []byte, mostAsking)
+		queues[reason] = frames
+		group.Go(func() error { return each(frames) })
+	}
+	serve(d.host.queues, regs.PuntReasonPolicy, func(frames <-chan []byte) error {
 		deliver := func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) }
-		return d.answerAsking(ctx, d.host.asking, deliver, answer)
+		return d.answerAsking(ctx, frames, deliver, answer)
 	})
-	group.Go(func() error {
+	serve(d.host.own, regs.PuntReasonPolicy, func(frames <-chan []byte) error {
 		// A policy that punts to Linux would give it what it has sent.
 		lost := func([]byte) error { return nil }
-		return d.answerAsking(ctx, d.host.ownAsking, lost, own)
+		return d.answerAsking(ctx, frames, lost, own)
 	})
-	group.Go(func() error { return d.tellSenders(ctx, d.host.tooLong, answer) })
-	group.Go(func() error { return d.tellSenders(ctx, d.host.ownTooLong, own) })
-	group.Go(func() error { return d.tellSenders(ctx, d.host.tunnelTooLong, toTunnel(byPolicy)) })
-	group.Go(func() error { return d.tellSenders(ctx, d.host.clearTooLong, toBlack(byPolicy)) })
-	group.Go(func() error { return d.tellExpired(ctx, d.host.expired, answer) })
+	tooLong := func(to answers) func(frames <-chan []byte) error {
+		return func(frames <-chan []byte) error { return d.tellSenders(ctx, frames, to) }
+	}
+	serve(d.host.queues, regs.PuntReasonMtu, tooLong(answer))
+	serve(d.host.own, regs.PuntReasonMtu, tooLong(own))
+	serve(d.host.queues, regs.PuntReasonTunnelMtu, tooLong(tunnel))
+	serve(d.host.queues, regs.PuntReasonClearMtu, tooLong(clear))
+	faults := func(fault judge, to answers) func(frames <-chan []byte) error {
+		return func(frames <-chan []byte) error { return d.tellFaults(ctx, frames, fault, to) }
+	}
+	serve(d.host.queues, regs.PuntReasonTtl, faults(expired, answer))
+	serve(d.host.queues, regs.PuntReasonTunnelTtl, faults(expired, tunnel))
+	serve(d.host.queues, regs.PuntReasonClearTtl, faults(expired, clear))
+	serve(d.host.queues, regs.PuntReasonTunnelRoute, faults(noRoute, tunnel))
+	serve(d.host.queues, regs.PuntReasonClearRoute, faults(noRoute, clear))
+	hosts := func(ofTunnel bool) func(frames <-chan []byte) error {
+		return func(frames <-chan []byte) error { return d.keepWaiting(ctx, frames, ofTunnel) }
+	}
+	serve(d.host.queues, regs.PuntReasonTunnelHost, hosts(true))
+	serve(d.host.queues, regs.PuntReasonClearHost, hosts(false))
 	group.Go(func() error { return d.followPaths(ctx, d.host.paths) })
 	group.Go(func() error { return d.followNeighbours(ctx) })
 	if d.host.routes != nil {

@@ -106,13 +106,25 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 			if n.take(change) {
 				soon()
 			}
+			if err := n.serveWaiting(change); err != nil {
+				return err
+			}
 			continue
 		case host := <-n.daemon.host.unresolved:
-			n.ask(model.NextHop{Dev: xfrm.Red, IP: host})
+			hop := model.NextHop{Dev: xfrm.Red, IP: host}
+			n.ask(hop)
 			soon()
+			if mac, known := n.known[hop]; known { // since the chip has looked for it
+				if err := n.daemon.forward(host, mac); err != nil {
+					return err
+				}
+			}
 			continue
 		case <-ticks.C:
 			n.left = perSecond
+			if err := n.daemon.giveUp(n.daemon.host.waiting.Late(n.daemon.now())); err != nil {
+				return err
+			}
 		case <-due:
 		case <-ctx.Done():
 			return nil
@@ -124,6 +136,20 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 		}
 		rested = time.Now().Add(4 * time.Since(begun))
 	}
+}
+
+// serveWaiting sends the packets that wait for a host, or tells their senders that Linux has looked
+// for it in vain.
+func (n *neighbours) serveWaiting(change punt.Neighbour) error {
+	switch {
+	case change.Port == transport.PortBlack:
+		return nil
+	case change.MAC != nil:
+		return n.daemon.forward(change.IP, xfrm.MAC(change.MAC))
+	case change.Failed:
+		return n.daemon.giveUp(n.daemon.host.waiting.Take(change.IP))
+	}
+	return nil
 }
 
 // ask notes a host that a packet went to. Of too many, any other one makes room: a scan of the

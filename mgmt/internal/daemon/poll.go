@@ -140,10 +140,7 @@ func (d *Daemon) pollHosts() error {
 		return err
 	}
 	for _, host := range hosts {
-		select {
-		case d.host.unresolved <- host:
-		default: // its next packets tell again
-		}
+		d.seek(host)
 	}
 	return nil
 }

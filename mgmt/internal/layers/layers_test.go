@@ -23,7 +23,7 @@ var upwards = strings.Fields(`
 	card chip place
 	learned model compile plan usedkeys store saved events session upsets
 	listen mutual control wire peer pair
-	punt shares rib
+	punt shares waiting rib
 	config
 	daemon
 	api web traffic yang

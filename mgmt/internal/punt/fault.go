@@ -4,6 +4,7 @@ package punt
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 
 	"golang.org/x/net/icmp"
@@ -26,6 +27,13 @@ var TimeExceeded = Fault{type4: ipv4.ICMPTypeTimeExceeded, type6: ipv6.ICMPTypeT
 
 // Prohibited is told of a packet that a policy rejects (RFC 1812, 5.2.7.1; RFC 4443, 3.1).
 var Prohibited = Fault{type4: ipv4.ICMPTypeDestinationUnreachable, code4: 13, type6: ipv6.ICMPTypeDestinationUnreachable, code6: 1}
+
+// HostUnreachable is told of a packet whose host does not answer (RFC 1812, 5.2.7.1 and 3.3.2; RFC
+// 4443, 3.1), and NetUnreachable of one that no route leads on.
+var (
+	HostUnreachable = Fault{type4: ipv4.ICMPTypeDestinationUnreachable, code4: 1, type6: ipv6.ICMPTypeDestinationUnreachable, code6: 3}
+	NetUnreachable  = Fault{type4: ipv4.ICMPTypeDestinationUnreachable, type6: ipv6.ICMPTypeDestinationUnreachable}
+)
 
 const (
 	// The longest messages, with their own IP header (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c).
@@ -61,8 +69,8 @@ func Answer(head, packet []byte, from netip.Addr, fault Fault) (frame []byte, ok
 	return nil, false
 }
 
-// String is what RFC 1812 calls the message.
-func (f Fault) String() string { return f.type4.String() }
+// String is what RFC 1812 calls the message, with its code.
+func (f Fault) String() string { return fmt.Sprintf("%s, code %d", f.type4, f.code4) }
 
 // quoted is the start of a packet of `total` bytes, without padding of its frame.
 func quoted(packet []byte, total, most int) []byte { return packet[:min(len(packet), total, most)] }

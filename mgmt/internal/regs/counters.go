@@ -134,6 +134,12 @@ const (
 	InnerCounterRedFragSplit              = 126
 	InnerCounterDropPrefixUpset           = 127
 	InnerCounterPrefixRowUpset            = 128
+	InnerCounterPuntTunnelTtl             = 129
+	InnerCounterPuntClearTtl              = 130
+	InnerCounterPuntTunnelHost            = 131
+	InnerCounterPuntClearHost             = 132
+	InnerCounterPuntTunnelRoute           = 133
+	InnerCounterPuntClearRoute            = 134
 )
 
 // InnerCounters is ordered by index.
@@ -267,6 +273,12 @@ var InnerCounters = []Counter{
 	{Name: "red_frag_split", Index: 126, Path: "decrypt", Kind: "split"},
 	{Name: "drop_prefix_upset", Index: 127, Path: "decrypt", Kind: "drop"},
 	{Name: "prefix_row_upset", Index: 128, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel_ttl", Index: 129, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_ttl", Index: 130, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_tunnel_host", Index: 131, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_host", Index: 132, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_tunnel_route", Index: 133, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_route", Index: 134, Path: "decrypt", Kind: "punted"},
 }
 
 // Counter indices of the crypto chip.

@@ -224,6 +224,30 @@ var (
 	InnerLimitInjectEncrypt       = Register{Name: "limit_inject_encrypt", Offset: 0x338, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
 	InnerLimitInjectEncryptRate   = Field{LSB: 0, Width: 16}
 	InnerLimitInjectEncryptBurst  = Field{LSB: 16, Width: 16}
+	InnerLimitTunnelMtu           = Register{Name: "limit_tunnel_mtu", Offset: 0x33c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitTunnelMtuRate       = Field{LSB: 0, Width: 16}
+	InnerLimitTunnelMtuBurst      = Field{LSB: 16, Width: 16}
+	InnerLimitClearMtu            = Register{Name: "limit_clear_mtu", Offset: 0x340, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitClearMtuRate        = Field{LSB: 0, Width: 16}
+	InnerLimitClearMtuBurst       = Field{LSB: 16, Width: 16}
+	InnerLimitTunnelTtl           = Register{Name: "limit_tunnel_ttl", Offset: 0x344, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitTunnelTtlRate       = Field{LSB: 0, Width: 16}
+	InnerLimitTunnelTtlBurst      = Field{LSB: 16, Width: 16}
+	InnerLimitClearTtl            = Register{Name: "limit_clear_ttl", Offset: 0x348, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitClearTtlRate        = Field{LSB: 0, Width: 16}
+	InnerLimitClearTtlBurst       = Field{LSB: 16, Width: 16}
+	InnerLimitTunnelHost          = Register{Name: "limit_tunnel_host", Offset: 0x34c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitTunnelHostRate      = Field{LSB: 0, Width: 16}
+	InnerLimitTunnelHostBurst     = Field{LSB: 16, Width: 16}
+	InnerLimitClearHost           = Register{Name: "limit_clear_host", Offset: 0x350, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitClearHostRate       = Field{LSB: 0, Width: 16}
+	InnerLimitClearHostBurst      = Field{LSB: 16, Width: 16}
+	InnerLimitTunnelRoute         = Register{Name: "limit_tunnel_route", Offset: 0x354, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitTunnelRouteRate     = Field{LSB: 0, Width: 16}
+	InnerLimitTunnelRouteBurst    = Field{LSB: 16, Width: 16}
+	InnerLimitClearRoute          = Register{Name: "limit_clear_route", Offset: 0x358, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitClearRouteRate      = Field{LSB: 0, Width: 16}
+	InnerLimitClearRouteBurst     = Field{LSB: 16, Width: 16}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -280,6 +304,14 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLimitTunnel,
 	InnerLimitClear,
 	InnerLimitInjectEncrypt,
+	InnerLimitTunnelMtu,
+	InnerLimitClearMtu,
+	InnerLimitTunnelTtl,
+	InnerLimitClearTtl,
+	InnerLimitTunnelHost,
+	InnerLimitClearHost,
+	InnerLimitTunnelRoute,
+	InnerLimitClearRoute,
 }...)
 
 // Registers of the crypto chip alone.

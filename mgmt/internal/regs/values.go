@@ -147,42 +147,58 @@ var DfModeNames = map[uint32]string{
 
 // Values of punt_group.
 const (
-	PuntGroupOther      = 0
-	PuntGroupIke        = 1
-	PuntGroupArp        = 2
-	PuntGroupNd         = 3
-	PuntGroupIcmp       = 4
-	PuntGroupUnknownSpi = 5
-	PuntGroupMtu        = 6
-	PuntGroupReasm      = 7
-	PuntGroupTtl        = 8
-	PuntGroupLinkLocal  = 9
-	PuntGroupLocal      = 10
-	PuntGroupResolution = 11
-	PuntGroupIkeCookie  = 12
-	PuntGroupIkeInit    = 13
-	PuntGroupTunnel     = 14
-	PuntGroupClear      = 15
+	PuntGroupOther       = 0
+	PuntGroupIke         = 1
+	PuntGroupArp         = 2
+	PuntGroupNd          = 3
+	PuntGroupIcmp        = 4
+	PuntGroupUnknownSpi  = 5
+	PuntGroupMtu         = 6
+	PuntGroupReasm       = 7
+	PuntGroupTtl         = 8
+	PuntGroupLinkLocal   = 9
+	PuntGroupLocal       = 10
+	PuntGroupResolution  = 11
+	PuntGroupIkeCookie   = 12
+	PuntGroupIkeInit     = 13
+	PuntGroupTunnel      = 14
+	PuntGroupClear       = 15
+	PuntGroupTunnelMtu   = 16
+	PuntGroupClearMtu    = 17
+	PuntGroupTunnelTtl   = 18
+	PuntGroupClearTtl    = 19
+	PuntGroupTunnelHost  = 20
+	PuntGroupClearHost   = 21
+	PuntGroupTunnelRoute = 22
+	PuntGroupClearRoute  = 23
 )
 
 // PuntGroupNames gives the name of each value.
 var PuntGroupNames = map[uint32]string{
-	PuntGroupOther:      "other",
-	PuntGroupIke:        "ike",
-	PuntGroupArp:        "arp",
-	PuntGroupNd:         "nd",
-	PuntGroupIcmp:       "icmp",
-	PuntGroupUnknownSpi: "unknown_spi",
-	PuntGroupMtu:        "mtu",
-	PuntGroupReasm:      "reasm",
-	PuntGroupTtl:        "ttl",
-	PuntGroupLinkLocal:  "link_local",
-	PuntGroupLocal:      "local",
-	PuntGroupResolution: "resolution",
-	PuntGroupIkeCookie:  "ike_cookie",
-	PuntGroupIkeInit:    "ike_init",
-	PuntGroupTunnel:     "tunnel",
-	PuntGroupClear:      "clear",
+	PuntGroupOther:       "other",
+	PuntGroupIke:         "ike",
+	PuntGroupArp:         "arp",
+	PuntGroupNd:          "nd",
+	PuntGroupIcmp:        "icmp",
+	PuntGroupUnknownSpi:  "unknown_spi",
+	PuntGroupMtu:         "mtu",
+	PuntGroupReasm:       "reasm",
+	PuntGroupTtl:         "ttl",
+	PuntGroupLinkLocal:   "link_local",
+	PuntGroupLocal:       "local",
+	PuntGroupResolution:  "resolution",
+	PuntGroupIkeCookie:   "ike_cookie",
+	PuntGroupIkeInit:     "ike_init",
+	PuntGroupTunnel:      "tunnel",
+	PuntGroupClear:       "clear",
+	PuntGroupTunnelMtu:   "tunnel_mtu",
+	PuntGroupClearMtu:    "clear_mtu",
+	PuntGroupTunnelTtl:   "tunnel_ttl",
+	PuntGroupClearTtl:    "clear_ttl",
+	PuntGroupTunnelHost:  "tunnel_host",
+	PuntGroupClearHost:   "clear_host",
+	PuntGroupTunnelRoute: "tunnel_route",
+	PuntGroupClearRoute:  "clear_route",
 }
 
 // Values of punt_reason.
@@ -210,6 +226,12 @@ const (
 	PuntReasonClear            = 20
 	PuntReasonTunnelMtu        = 21
 	PuntReasonClearMtu         = 22
+	PuntReasonTunnelTtl        = 23
+	PuntReasonClearTtl         = 24
+	PuntReasonTunnelHost       = 25
+	PuntReasonClearHost        = 26
+	PuntReasonTunnelRoute      = 27
+	PuntReasonClearRoute       = 28
 )
 
 // PuntReasonNames gives the name of each value.
@@ -237,6 +259,12 @@ var PuntReasonNames = map[uint32]string{
 	PuntReasonClear:            "clear",
 	PuntReasonTunnelMtu:        "tunnel_mtu",
 	PuntReasonClearMtu:         "clear_mtu",
+	PuntReasonTunnelTtl:        "tunnel_ttl",
+	PuntReasonClearTtl:         "clear_ttl",
+	PuntReasonTunnelHost:       "tunnel_host",
+	PuntReasonClearHost:        "clear_host",
+	PuntReasonTunnelRoute:      "tunnel_route",
+	PuntReasonClearRoute:       "clear_route",
 }
 
 // Values of drp_target.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -111,6 +112,20 @@ func (v *View) Router(packet xfrm.Selector) netip.Addr {
 		return netip.Addr{}
 	}
 	return m.Local(xfrm.Red, packet.Version() == 6)
+}
+
+// Nowhere is the type of Linux's route that gives a packet no next hop at red; "" if there is no
+// such route.
+func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
+	if r := v.model.LinuxRoute(packet.Dst); r != nil {
+		kind = r.Type
+	}
+	return kind
+}
+
+// Resolves says whether the box looks for a host at red that packets go to.
+func (v *View) Resolves(host netip.Addr) bool {
+	return v.model.Resolves(model.NextHop{Dev: xfrm.Red, IP: host})
 }
 
 // RedMTU is the longest packet that leaves by the red port.

@@ -123,8 +123,8 @@ def _neighbours(sim: Simulator, box: int, path: Path, cabled: bool) -> None:
             continue
         if not (cabled and device == "black"):
             Console(stderr=True).print(
-                f"{path} names no neighbour on {device}, and the box does not ask by ARP yet: what it routes out there is "
-                f"dropped (drop_unresolved, drop_no_next_hop); give 'neigh add ADDRESS lladdr MAC dev {device}'",
+                f"{path} names no neighbour on {device}, and chips do not ask by ARP: what they route out there reaches no "
+                f"station; give 'neigh add ADDRESS lladdr MAC dev {device}', or run sallyportd with [taps]",
                 soft_wrap=True,
                 markup=False,
                 highlight=False,

@@ -152,13 +152,13 @@ def decrypt_cases() -> Iterator[tuple[str, int, int, int, int, bool, str, int | 
     yield "drop_inner_checksum", 5, base + 10, 4, 0, False, f"{ip(', chksum=5')} / {udp}", None
     yield "drop_inner_checksum", 7, 0, 0, 0, True, f"{ip(', chksum=5')} / {udp}", None
     for ttl in (0, 1):
-        yield "drop_inner_ttl_expired", 5, base + 11 + ttl, 4, 0, False, f"{ip(f', ttl={ttl}')} / {udp}", None
-        yield "drop_inner_ttl_expired", 7, 0, 0, 0, True, f"{ip(f', ttl={ttl}')} / {udp}", None
+        yield "punt_tunnel_ttl", 5, base + 11 + ttl, 4, 0, False, f"{ip(f', ttl={ttl}')} / {udp}", None
+        yield "punt_clear_ttl", 7, 0, 0, 0, True, f"{ip(f', ttl={ttl}')} / {udp}", None
     # Next hops: row 1 is empty (SA 10 names it), rows 0 and 7 are not; a bypassed packet names
     # its own.
-    yield "drop_no_next_hop", 10, 1, 4, 0, False, f"{ip()} / {udp}", None
-    yield "drop_no_next_hop", 1, 0, 0, 0, True, f"{ip()} / {udp}", None
-    yield "drop_no_next_hop", 0x107, 0, 0, 0, True, f"{ip()} / {udp}", None
+    yield "punt_tunnel_route", 10, 1, 4, 0, False, f"{ip()} / {udp}", None
+    yield "punt_clear_route", 1, 0, 0, 0, True, f"{ip()} / {udp}", None
+    yield "punt_clear_route", 0x107, 0, 0, 0, True, f"{ip()} / {udp}", None
     # A clear packet needs a BYPASS of InnerSetup's inboundRules as the first that matches.
     for dst, rest, allowed in (
         ("10.0.0.1", udp, True),
@@ -239,7 +239,7 @@ def decrypt_cases_v6() -> Iterator[tuple[str, int, int, int, int, bool, str, int
         ("drop_inner_extension_headers", f"{ip()} / {' / '.join(['DestOpt()'] * 5)} / {right}"),
         ("drop_inner_malformed", f"{ip(', plen=9')} / {right}"),
         ("tx_frames", f"{ip(', plen=7')} / {right}"),
-        ("drop_inner_ttl_expired", f"{ip(', hlim=1')} / {right}"),
+        ("punt_tunnel_ttl", f"{ip(', hlim=1')} / {right}"),
     ]
     for counter, expression in narrow:
         count += 1

@@ -46,7 +46,7 @@ def red_mtu_cases() -> Iterator[tuple[int, str, int, str]]:
         yield 1500, counter, 6, v4(size, option).replace(f"[:{size - 28}]", f"[:{size - 32}]")
     for mtu in (0, LEAST - 1):
         yield mtu, "punt_tunnel_mtu", 6, v4(LEAST)
-    # To the box itself a packet is whole; a drop comes before the length counts.
+    # To the box itself a packet is whole; TTL and next hop come before the length.
     yield 1500, "punt_tunnel", 6, v4(3000, ', flags="DF"').replace(HOST, "198.51.100.1")
-    yield 1500, "drop_inner_ttl_expired", 6, v4(3000, ", ttl=1")
-    yield 1500, "drop_no_next_hop", 10, v4(3000)
+    yield 1500, "punt_tunnel_ttl", 6, v4(3000, ", ttl=1")
+    yield 1500, "punt_tunnel_route", 10, v4(3000)

@@ -132,6 +132,12 @@ object InnerCounters {
   val redFragSplit = 126
   val dropPrefixUpset = 127
   val prefixRowUpset = 128
+  val puntTunnelTtl = 129
+  val puntClearTtl = 130
+  val puntTunnelHost = 131
+  val puntClearHost = 132
+  val puntTunnelRoute = 133
+  val puntClearRoute = 134
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -261,7 +267,13 @@ object InnerCounters {
     CounterDesc("red_frag_packets", 125, "decrypt", "info"),
     CounterDesc("red_frag_split", 126, "decrypt", "split"),
     CounterDesc("drop_prefix_upset", 127, "decrypt", "drop"),
-    CounterDesc("prefix_row_upset", 128, "decrypt", "info")
+    CounterDesc("prefix_row_upset", 128, "decrypt", "info"),
+    CounterDesc("punt_tunnel_ttl", 129, "decrypt", "punted"),
+    CounterDesc("punt_clear_ttl", 130, "decrypt", "punted"),
+    CounterDesc("punt_tunnel_host", 131, "decrypt", "punted"),
+    CounterDesc("punt_clear_host", 132, "decrypt", "punted"),
+    CounterDesc("punt_tunnel_route", 133, "decrypt", "punted"),
+    CounterDesc("punt_clear_route", 134, "decrypt", "punted")
   )
 }
 

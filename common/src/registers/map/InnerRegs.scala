@@ -179,6 +179,54 @@ object InnerRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitTunnelMtu =
+    RegisterDesc("limit_tunnel_mtu", 0x33c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitTunnelMtu {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitClearMtu =
+    RegisterDesc("limit_clear_mtu", 0x340, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitClearMtu {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitTunnelTtl =
+    RegisterDesc("limit_tunnel_ttl", 0x344, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitTunnelTtl {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitClearTtl =
+    RegisterDesc("limit_clear_ttl", 0x348, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitClearTtl {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitTunnelHost =
+    RegisterDesc("limit_tunnel_host", 0x34c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitTunnelHost {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitClearHost =
+    RegisterDesc("limit_clear_host", 0x350, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitClearHost {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitTunnelRoute =
+    RegisterDesc("limit_tunnel_route", 0x354, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitTunnelRoute {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitClearRoute =
+    RegisterDesc("limit_clear_route", 0x358, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitClearRoute {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -231,6 +279,14 @@ object InnerRegs {
     limitResolution,
     limitTunnel,
     limitClear,
-    limitInjectEncrypt
+    limitInjectEncrypt,
+    limitTunnelMtu,
+    limitClearMtu,
+    limitTunnelTtl,
+    limitClearTtl,
+    limitTunnelHost,
+    limitClearHost,
+    limitTunnelRoute,
+    limitClearRoute
   )
 }

@@ -82,6 +82,14 @@ object PuntGroup {
   val ikeInit = 13
   val tunnel = 14
   val clear = 15
+  val tunnelMtu = 16
+  val clearMtu = 17
+  val tunnelTtl = 18
+  val clearTtl = 19
+  val tunnelHost = 20
+  val clearHost = 21
+  val tunnelRoute = 22
+  val clearRoute = 23
 }
 
 object PuntReason {
@@ -108,6 +116,12 @@ object PuntReason {
   val clear = 20
   val tunnelMtu = 21
   val clearMtu = 22
+  val tunnelTtl = 23
+  val clearTtl = 24
+  val tunnelHost = 25
+  val clearHost = 26
+  val tunnelRoute = 27
+  val clearRoute = 28
 }
 
 object DrpTarget {

@@ -26,12 +26,24 @@ object PuntedFrame {
     PuntReason.resolution -> PuntGroup.resolution,
     PuntReason.tunnel -> PuntGroup.tunnel,
     PuntReason.clear -> PuntGroup.clear,
-    PuntReason.tunnelMtu -> PuntGroup.mtu,
-    PuntReason.clearMtu -> PuntGroup.mtu
+    PuntReason.tunnelMtu -> PuntGroup.tunnelMtu,
+    PuntReason.clearMtu -> PuntGroup.clearMtu,
+    PuntReason.tunnelTtl -> PuntGroup.tunnelTtl,
+    PuntReason.clearTtl -> PuntGroup.clearTtl,
+    PuntReason.tunnelHost -> PuntGroup.tunnelHost,
+    PuntReason.clearHost -> PuntGroup.clearHost,
+    PuntReason.tunnelRoute -> PuntGroup.tunnelRoute,
+    PuntReason.clearRoute -> PuntGroup.clearRoute
   )
 
   /** Of packets that came by an SA. */
-  private val bySa = Set(PuntReason.tunnel, PuntReason.tunnelMtu)
+  private val bySa = Set(
+    PuntReason.tunnel,
+    PuntReason.tunnelMtu,
+    PuntReason.tunnelTtl,
+    PuntReason.tunnelHost,
+    PuntReason.tunnelRoute
+  )
 
   /** Fails where the header does not fit itself or the frame. */
   def apply(bytes: Seq[Byte]): PuntedFrame = {

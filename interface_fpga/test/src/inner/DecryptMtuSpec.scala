@@ -27,7 +27,7 @@ class DecryptMtuSpec extends AnyFunSuite with InnerPathsModel {
     assert(table.map(_.counter).toSet.size == 6)
     simulatePaths { (_, bench) =>
       bench.start()
-      bench.bus.write(InnerRegs.limitMtu, 0)
+      bench.bus.write(InnerRegs.limitTunnelMtu, 0)
       for ((mtu, rows) <- table.groupBy(_.mtu).toSeq.sortBy(_._1)) {
         bench.bus.write(InnerRegs.portMtu, mtu)
         bench.idle(20)
@@ -47,11 +47,13 @@ class DecryptMtuSpec extends AnyFunSuite with InnerPathsModel {
     }
   }
 
-  test("those for the CPU have a policer, and traffic has no part in it") {
+  test("those for the CPU have two policers, by the way they came, and traffic has no part in them") {
     simulatePaths { (_, bench) =>
       bench.start()
       bench.bus.write(InnerRegs.portMtu, 1500)
-      bench.bus.write(InnerRegs.limitMtu, InnerRegs.LimitMtu.rate.put(1) | InnerRegs.LimitMtu.burst.put(3))
+      val (tunnels, clears) = (InnerRegs.LimitTunnelMtu, InnerRegs.LimitClearMtu)
+      bench.bus.write(InnerRegs.limitTunnelMtu, tunnels.rate.put(1) | tunnels.burst.put(2))
+      bench.bus.write(InnerRegs.limitClearMtu, clears.rate.put(1) | clears.burst.put(1))
       bench.idle(40)
       def first(counter: String): Row = table.find(row => row.mtu == 1500 && row.counter == counter).get
       val (tunnel, clear) = (first("punt_tunnel_mtu"), first("punt_clear_mtu"))

@@ -37,6 +37,31 @@ class DecryptPuntSpec extends AnyFunSuite with InnerPathsModel {
     }
   }
 
+  test("packets without TTL, to unknown hosts or without a next hop have two policers each, by the way they came") {
+    simulatePaths { (_, bench) =>
+      bench.start()
+      val limits = Seq(
+        ("punt_tunnel_ttl", InnerRegs.limitTunnelTtl, "drop_inner_ttl_expired"),
+        ("punt_clear_ttl", InnerRegs.limitClearTtl, "drop_inner_ttl_expired"),
+        ("punt_tunnel_route", InnerRegs.limitTunnelRoute, "drop_no_next_hop"),
+        ("punt_clear_route", InnerRegs.limitClearRoute, "drop_no_next_hop")
+      )
+      for (((name, limit, dropped), burst) <- limits.zipWithIndex) {
+        bench.bus.write(limit, InnerRegs.LimitClear.rate.put(1) | InnerRegs.LimitClear.burst.put(1 + burst))
+        bench.idle(40)
+        val row = first(name)
+        val before = bench.counters()
+        bench.punts.clear()
+        // Each has a number of its own, for SAs with a window.
+        for (n <- 0 until 5) bench.fromLink(row.packet.copy(sequence = row.packet.sequence + n))
+        bench.idle(200)
+        val moved = Map[String, BigInt]("link_rx_packets" -> 5, name -> (1 + burst), dropped -> (4 - burst))
+        assert(bench.balanced(before) == moved, name)
+        assert(bench.punts.toSeq == Seq.fill(1 + burst)(reasons(name) -> row.out.get), name)
+      }
+    }
+  }
+
   test("a dead CPU costs packets for it, counted, and holds up no traffic") {
     simulatePaths { (dut, bench) =>
       bench.start()

@@ -38,7 +38,9 @@ class HostPathSpec extends AnyFunSuite with InnerPathsModel {
       .toSeq
   }
 
-  test("the Ethernet address is that of the packet's own destination, and one without is dropped and named") {
+  test(
+    "the Ethernet address is that of the packet's own destination, and a packet to one without goes to the CPU, and the host is named"
+  ) {
     simulatePaths { (_, bench) =>
       bench.start()
       // scapy's packets in IPv4 and IPv6, decrypted and in clear, under row 0 or 7.
@@ -87,14 +89,15 @@ class HostPathSpec extends AnyFunSuite with InnerPathsModel {
       val without = stay.map(row => if (to(row)._1 == 6) row.frame.get else redirected(row))
       expect(frames(), without, "without row 0")(hex)
       val counted = bench.balanced(before)
-      assert(counted.getOrElse("drop_unresolved", BigInt(0)) == gone.size)
-      assert(counted.getOrElse("drop_no_next_hop", BigInt(0)) == 0)
+      val (inClear, decrypted) = gone.partition(_.packet.bypass)
+      for ((name, rows) <- Seq("punt_tunnel_host" -> decrypted, "punt_clear_host" -> inClear))
+        assert(counted.getOrElse(name, BigInt(0)) == rows.size)
       assert(events(bench).toSet == gone.map(to).toSet)
     }
   }
   private def to4(address: String): (Int, BigInt) = InnerSetup.version(address) -> InnerSetup.address(address)
 
-  test("packets to hosts leave as fast as all others, and a dropped one costs nothing") {
+  test("packets to hosts leave as fast as all others, and those to unknown hosts cost no time") {
     simulatePaths { (_, bench) =>
       bench.start()
       val good = decrypts.find(row => row.counter == "tx_frames" && row.packet.sa == 6).get.packet
@@ -112,11 +115,14 @@ class HostPathSpec extends AnyFunSuite with InnerPathsModel {
       assert(pace(bench.frameStarts.toSeq, count) <= 2.05)
       // Row 0, whose station stands for hosts without a row, goes.
       assert(bench.bus.writeRow(InnerTables.nextHop, 0, 0))
+      val limit = InnerRegs.LimitTunnelHost
+      bench.bus.write(InnerRegs.limitTunnelHost, limit.rate.put(1) | limit.burst.put(7))
+      bench.idle(40)
       val before = bench.counters()
       for (n <- 0 until count) bench.fromLink(packet(5 + n % 2))
       bench.idle(200)
       val counted = bench.balanced(before)
-      assert(counted.get("drop_unresolved").contains(count), counted)
+      assert(counted("punt_tunnel_host") == 7 && counted("drop_unresolved") == count - 7, counted)
       assert(events(bench) == Seq(15, 16).map(n => to4(s"198.51.100.$n")))
     }
   }

@@ -58,7 +58,11 @@ trait InnerFrames extends Assertions {
     "punt_tunnel" -> PuntReason.tunnel,
     "punt_clear" -> PuntReason.clear,
     "punt_tunnel_mtu" -> PuntReason.tunnelMtu,
-    "punt_clear_mtu" -> PuntReason.clearMtu
+    "punt_clear_mtu" -> PuntReason.clearMtu,
+    "punt_tunnel_ttl" -> PuntReason.tunnelTtl,
+    "punt_clear_ttl" -> PuntReason.clearTtl,
+    "punt_tunnel_route" -> PuntReason.tunnelRoute,
+    "punt_clear_route" -> PuntReason.clearRoute
   )
 
   def expect[A](got: Seq[A], want: Seq[A], clue: String)(show: A => String): Unit = {

@@ -15,7 +15,7 @@ struct Control {
 };
 
 namespace inner {
-inline constexpr std::array<Control, 31> kControls{{
+inline constexpr std::array<Control, 39> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -47,6 +47,14 @@ inline constexpr std::array<Control, 31> kControls{{
     {0x330, 0xffffffff, 0x040000e0},
     {0x334, 0xffffffff, 0x040000e0},
     {0x338, 0xffffffff, 0x001008bd},
+    {0x33c, 0xffffffff, 0x040000e0},
+    {0x340, 0xffffffff, 0x040000e0},
+    {0x344, 0xffffffff, 0x040000e0},
+    {0x348, 0xffffffff, 0x040000e0},
+    {0x34c, 0xffffffff, 0x040000e0},
+    {0x350, 0xffffffff, 0x040000e0},
+    {0x354, 0xffffffff, 0x040000e0},
+    {0x358, 0xffffffff, 0x040000e0},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -79,6 +87,14 @@ inline constexpr Control kLimitResolution = kControls[27];
 inline constexpr Control kLimitTunnel = kControls[28];
 inline constexpr Control kLimitClear = kControls[29];
 inline constexpr Control kLimitInjectEncrypt = kControls[30];
+inline constexpr Control kLimitTunnelMtu = kControls[31];
+inline constexpr Control kLimitClearMtu = kControls[32];
+inline constexpr Control kLimitTunnelTtl = kControls[33];
+inline constexpr Control kLimitClearTtl = kControls[34];
+inline constexpr Control kLimitTunnelHost = kControls[35];
+inline constexpr Control kLimitClearHost = kControls[36];
+inline constexpr Control kLimitTunnelRoute = kControls[37];
+inline constexpr Control kLimitClearRoute = kControls[38];
 }  // namespace inner
 
 namespace crypto {

@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 129> kInnerCounters{{
+inline constexpr std::array<Counter, 135> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -141,6 +141,12 @@ inline constexpr std::array<Counter, 129> kInnerCounters{{
     {"red_frag_split", "decrypt", "split"},
     {"drop_prefix_upset", "decrypt", "drop"},
     {"prefix_row_upset", "decrypt", "info"},
+    {"punt_tunnel_ttl", "decrypt", "punted"},
+    {"punt_clear_ttl", "decrypt", "punted"},
+    {"punt_tunnel_host", "decrypt", "punted"},
+    {"punt_clear_host", "decrypt", "punted"},
+    {"punt_tunnel_route", "decrypt", "punted"},
+    {"punt_clear_route", "decrypt", "punted"},
 }};
 
 inline constexpr std::array<Counter, 31> kCryptoCounters{{

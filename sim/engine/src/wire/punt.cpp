@@ -2,6 +2,8 @@
 #include "wire/punt.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string_view>
 
 #include "base/chip_fault.h"
 
@@ -9,18 +11,25 @@ namespace sallyport::sim {
 
 const char* puntReasonName(uint8_t reason) {
   static constexpr const char* names[kPuntReasons] = {
-      "none",       "arp",      "link_local",        "vlan",       "fragment",    "ike",    "icmp",
-      "other",      "policy",   "extension_headers", "mtu",        "unknown_spi", "nd",     "reasm",
-      "ttl",        "local",    "resolution",        "ike_cookie", "ike_init",    "tunnel", "clear",
-      "tunnel_mtu", "clear_mtu"};
+      "none",       "arp",       "link_local",        "vlan",       "fragment",    "ike",        "icmp",
+      "other",      "policy",    "extension_headers", "mtu",        "unknown_spi", "nd",         "reasm",
+      "ttl",        "local",     "resolution",        "ike_cookie", "ike_init",    "tunnel",     "clear",
+      "tunnel_mtu", "clear_mtu", "tunnel_ttl",        "clear_ttl",  "tunnel_host", "clear_host", "tunnel_route",
+      "clear_route"};
   return reason < kPuntReasons ? names[reason] : "unknown";
 }
 
 const char* puntGroupName(uint8_t group) {
   static constexpr const char* names[kPuntGroups] = {
-      "other", "ike",        "arp",   "nd",         "icmp",       "unknown_spi", "mtu",    "reasm",
-      "ttl",   "link_local", "local", "resolution", "ike_cookie", "ike_init",    "tunnel", "clear"};
+      "other",      "ike",       "arp",         "nd",         "icmp",         "unknown_spi",
+      "mtu",        "reasm",     "ttl",         "link_local", "local",        "resolution",
+      "ike_cookie", "ike_init",  "tunnel",      "clear",      "tunnel_mtu",   "clear_mtu",
+      "tunnel_ttl", "clear_ttl", "tunnel_host", "clear_host", "tunnel_route", "clear_route"};
   return group < kPuntGroups ? names[group] : "unknown";
+}
+
+bool puntIsOfTunnel(uint8_t reason) {
+  return std::string_view(puntReasonName(reason)).substr(0, std::strlen("tunnel")) == "tunnel";
 }
 
 PuntHeader PuntHeader::read(const std::vector<uint8_t>& punted) {
@@ -54,7 +63,7 @@ void PuntCollector::push(const MacBeat& beat, Cycle now) {
   frames_[std::min<int>(header.reason, kPuntReasons)]++;
   if (queue_) queue_->push(partial_);
   if (capture_) {
-    const bool byAnSa = header.reason == kTunnelReason || header.reason == kTunnelMtuReason;
+    const bool byAnSa = puntIsOfTunnel(header.reason);
     partial_.erase(partial_.begin(), partial_.begin() + PuntHeader::kBytes);
     capture_->add(now * coreClock.ticksPerCycle, partial_, PcapngWriter::Direction::kUnknown,
                   std::string("punt: ") + puntReasonName(header.reason) + ", port " + std::to_string(header.port) +

@@ -18,10 +18,10 @@ namespace sallyport::sim {
 // PuntReason and PuntGroup of regs/*.rdl, in order.
 const char* puntReasonName(uint8_t reason);
 const char* puntGroupName(uint8_t group);
-inline constexpr int kPuntReasons = 23;
-inline constexpr uint8_t kTunnelReason = 19;
-inline constexpr uint8_t kTunnelMtuReason = 21;
-inline constexpr int kPuntGroups = 16;
+inline constexpr int kPuntReasons = 29;
+inline constexpr int kPuntGroups = 24;
+// Whether a frame of the reason came by an SA, which its header names.
+bool puntIsOfTunnel(uint8_t reason);
 
 // The header, of the register description: where its fields stand, and what they say.
 struct PuntHeader {

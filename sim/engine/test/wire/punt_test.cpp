@@ -33,9 +33,11 @@ int checkNames(const std::string& enumeration, const char* (*name)(uint8_t)) {
 
 TEST(Punt, ReasonsAndGroupsAreThoseOfTheRegisterDescription) {
   EXPECT_EQ(checkNames("punt_reason_e", puntReasonName), kPuntReasons);
-  EXPECT_STREQ(puntReasonName(kTunnelReason), "tunnel");
-  EXPECT_STREQ(puntReasonName(kTunnelMtuReason), "tunnel_mtu");
   EXPECT_EQ(checkNames("punt_group_e", puntGroupName), kPuntGroups);
+  std::string ofTunnels;
+  for (uint8_t reason = 0; reason < kPuntReasons; reason++)
+    if (puntIsOfTunnel(reason)) ofTunnels += std::string(" ") + puntReasonName(reason);
+  EXPECT_EQ(ofTunnels, " tunnel tunnel_mtu tunnel_ttl tunnel_host tunnel_route");
 }
 
 TEST(Punt, HeaderIsThatOfTheRegisterDescription) {
