@@ -71,7 +71,7 @@ def short(src: str, dst: str, number: int) -> Packet:
 
 
 def hosts_and_routes(folder: Path, hosts: int, routes: int) -> Seen:
-    """Clear packets from black, of which the policies let all in; each reaches its station."""
+    """Clear packets from black, which the policies let in; each reaches its station."""
     dice = random.Random(281)
     mac = {str(ip_address("10.0.0.1") + n): f"02:00:00:02:{n >> 8:02x}:{n & 255:02x}" for n in range(hosts)}
     station = {gateway: f"02:00:00:01:00:{n:02x}" for n, gateway in enumerate(GATEWAYS)}

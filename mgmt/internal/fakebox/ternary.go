@@ -41,9 +41,9 @@ func (t Ternary) Write(index int, row []uint32, look func()) {
 // condition is the value and mask of a row.
 func condition(row []uint32) string {
 	f, row := regs.RuleRow, slices.Clone(row)
-	for _, result := range []regs.Field{f.Sa, f.Priority, f.Valid, f.Action, f.Mtu, f.Fragment, f.Usage} {
-		result.Put(row, 0)
-	}
+	// The result stands between them, and begins with `sa` in the middle of a word.
+	f.Sa.Put(row, 0)
+	clear(row[f.Priority.LSB/32 : f.SrcMask.LSB/32])
 	return fmt.Sprint(row)
 }
 

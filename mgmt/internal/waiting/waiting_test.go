@@ -43,7 +43,8 @@ func TestHosts(t *testing.T) {
 		var p Packets
 		for n := range count {
 			p.Keep(address(n), Packet{Frame: []byte("x")}, now)
-			p.Keep(address(min(n, 1)), Packet{Frame: []byte("y")}, now) // no further time for a later packet
+			// A later packet gives its host no further time.
+			p.Keep(address(min(n, 1)), Packet{Frame: []byte("y")}, now)
 		}
 		gone := max(0, count-MostHosts)
 		if len(p.order) != len(p.hosts) || len(p.order) != count-gone {
