@@ -4,10 +4,12 @@ TREX names a TRex release."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +27,7 @@ from tests.trex.lab import Lab, trial
 
 PAGE = (ROOT / "docs/how-to/trex-software.md").read_text()
 LINKS, CONFIG, START, LAB, SEARCH = re.findall(r"```(?:sh|yaml)\n(.*?)```", PAGE, re.S)
-RATE = 45_000_000 / (8 * 1396)
+RATE, QUEUE = 45_000_000 / (8 * 1396), 100_000 // 1396
 NAMESPACE = f"sallyport-{os.getpid()}"
 UP_SECONDS = 120
 
@@ -77,18 +79,33 @@ def test_the_files_of_the_page_fit_each_other(tmp_path: Path) -> None:
 
 def test_such_a_bridge_is_found_in_six_trials(lab: Lab) -> None:
     """By the stand-in, which starts late and has the bridge's rate and queue."""
-    lab.world(capacity_fps=RATE, queue=11)
+    lab.world(capacity_fps=RATE, queue=QUEUE)
     backend = lab.backend()
     plain = trial(mix={1400: 1}).setup
 
     def run(fps: Fraction, measure_ns: int):
         return backend.run_trial(replace(trial(mix={1400: 1}), setup=replace(plain, measure_ns=measure_ns), fps=fps))
 
-    goal = replace(search.GOALS["rfc2544"], first_ns=1_000_000_000)
     line = replace(plain, line_gbps=10).line_fps
-    found = search.throughput(run, line / 100, 4_000_000_000, goal)
+    found = search.throughput(run, line / 100, 4_000_000_000)
     assert float(found.fps) == pytest.approx(RATE, rel=0.02)
     assert len(found.trials) <= 6
+
+
+@contextlib.contextmanager
+def running(folder: Path, here: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The page's TRex. `t-rex-64` is a shell, whose end is not that of its child."""
+    words = ["ip", "netns", "exec", NAMESPACE, "sh", "-c", f"exec {START}"]
+    environment = os.environ | {"OLDPWD": str(here)}
+    with (here / "trex.log").open("w") as log:
+        trex = subprocess.Popen(
+            words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+        try:
+            yield trex
+        finally:
+            os.killpg(trex.pid, signal.SIGTERM)
+            trex.wait(timeout=60)
 
 
 def test_the_page_with_a_real_trex(inside: Run, tmp_path: Path) -> None:
@@ -99,19 +116,12 @@ def test_the_page_with_a_real_trex(inside: Run, tmp_path: Path) -> None:
     (tmp_path / "trex_cfg.yaml").write_text(CONFIG)
     client = folder / "automation" / "trex_control_plane" / "interactive"
     (tmp_path / "software.lab.yaml").write_text(re.sub(r"client: .*", f"client: {client}", LAB))
-    with (tmp_path / "trex.log").open("w") as log:
-        words = ["ip", "netns", "exec", NAMESPACE, "sh", "-c", f"exec {START}"]
-        environment = os.environ | {"OLDPWD": str(tmp_path)}
-        trex = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
-        try:
-            deadline = time.monotonic() + UP_SECONDS
-            while inside("ss -Hltn 'sport = :4501'").stdout == "":
-                assert trex.poll() is None and time.monotonic() < deadline, (tmp_path / "trex.log").read_text()[-2000:]
-                time.sleep(1)
-            done = inside(SEARCH.replace("./sallyport", str(ROOT / "sallyport")))
-        finally:
-            trex.terminate()
-            trex.wait(timeout=60)
+    with running(folder, tmp_path) as trex:
+        deadline = time.monotonic() + UP_SECONDS
+        while inside("ss -Hltn 'sport = :4501'").stdout == "":
+            assert trex.poll() is None and time.monotonic() < deadline, (tmp_path / "trex.log").read_text()[-2000:]
+            time.sleep(1)
+        done = inside(SEARCH.replace("./sallyport", str(ROOT / "sallyport")))
     assert done.returncode == 0, done.stderr
     (row,) = json.loads((tmp_path / "software.json").read_text())
     assert row["mpps"] * 1e6 == pytest.approx(RATE, rel=0.02)

@@ -185,8 +185,6 @@ class Capabilities:
     # several processes
     repeatable: bool
     line_gbps: int = limits.LINE_GBPS  # of the ports
-    # of the first trials of a search; None: as long as the others
-    first_trial_ns: int | None = None
     without: tuple[str, ...] = ()  # tests that it cannot make
     ike: tuple[str, ...] = ()  # tests of IKE that it can make, of sallyport.ike.MEASURES
     pairs: int = 1  # of ports, which have the load at the same time

@@ -179,7 +179,6 @@ class Asked:
             goal = replace(goal, trial_ns=None)
         return replace(
             goal,
-            first_ns=None if goal.trial_ns else capabilities.first_trial_ns,
             trials=self.trials or goal.trials,
             loss=goal.loss if self.loss_tolerance is None else self.loss_tolerance / 100,
         )

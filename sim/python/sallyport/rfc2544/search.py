@@ -33,8 +33,6 @@ class Goal:
     width: float = 0.001  # of the last interval, relative to the load
     trials: int = 1  # of a load
     trial_ns: int | None = None  # measured; None: as the command's setup says
-    # of the first trials, which are to be short; None: as long as all others
-    first_ns: int | None = None
 
     def met(self, trial: TrialResult) -> bool:
         """Whether one trial is good."""
@@ -89,23 +87,25 @@ class _Measurer(AbstractMeasurer):
 
 
 def throughput(run_trial: RunTrial, max_fps: Fraction, measure_ns: int, goal: Goal = GOALS["rfc2544"]) -> Found:
-    """Search up to `max_fps`; trials measure `measure_ns` where the goal does not say."""
-    final = (goal.trial_ns or measure_ns) / 1e9
-    first = min(final, goal.first_ns / 1e9) if goal.first_ns else final
+    """Search up to `max_fps`; trials measure `measure_ns` where the goal does not say.
+
+    All trials are as long: a box with a queue carries more in short ones, and they mislead.
+    """
+    seconds = (goal.trial_ns or measure_ns) / 1e9
     asked = SearchGoal(
         loss_ratio=goal.loss,
         exceed_ratio=goal.exceed,
         relative_width=goal.width,
-        initial_trial_duration=first,
-        final_trial_duration=final,
-        duration_sum=goal.trials * final,
-        preceding_targets=0 if first == goal.trials * final else 2 if goal.trials > 1 else 1,
+        initial_trial_duration=seconds,
+        final_trial_duration=seconds,
+        duration_sum=goal.trials * seconds,
+        preceding_targets=2 if goal.trials > 1 else 0,
         expansion_coefficient=2,
         fail_fast=False,
     )
     config = Config(
         goals=SearchGoalTuple((asked,)),
-        min_load=min(float(max_fps) / LOW, max(float(max_fps) / LOWEST, ENOUGH_FRAMES / first)),
+        min_load=min(float(max_fps) / LOW, max(float(max_fps) / LOWEST, ENOUGH_FRAMES / seconds)),
         max_load=float(max_fps),
         search_duration_max=1e9,  # the search ends by its width
         warmup_duration=0.0,  # each trial warms up by itself

@@ -25,7 +25,6 @@ from sallyport.trex.run import Run
 
 WAYS = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}
 # Of a trial, unless the command line says otherwise (RFC 2544 24 and 26.2).
-FIRST_NS = 1_000_000_000
 WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_000
 
 
@@ -94,7 +93,6 @@ class TrexBackend:
             latency_measure_ns=LATENCY_NS,
             repeatable=False,
             line_gbps=self.lab.line_rate_gbps,
-            first_trial_ns=FIRST_NS,
             pairs=self.lab.pairs,
             without=alone.WITHOUT if self.lab.alone else (),
         )
