@@ -96,13 +96,13 @@ def lost(stats: dict, ways: list[Way], groups: list[list[int]], last: Sample) ->
     ]
 
 
-def sent_within(samples: list[Sample], asked: float) -> float:
-    """Seconds in which all frames were sent: as `asked`, unless the looks tell that it took less
-    or more."""
+def sending_s(samples: list[Sample]) -> tuple[float, float]:
+    """Seconds between which the last frame was sent: a look that did not have it, and one that
+    had."""
     whole = samples[-1].tx
-    before = max((each.at_ns for each in samples if each.tx != whole), default=0.0) / 1e9
-    after = min(each.at_ns for each in samples if each.tx == whole) / 1e9
-    return max(before, min(asked, after))
+    before = max((each.at_ns for each in samples if each.tx != whole), default=0.0)
+    after = min(each.at_ns for each in samples if each.tx == whole)
+    return before / 1e9, after / 1e9
 
 
 def last_loss_ns(samples: list[Sample]) -> float | None:

@@ -14,8 +14,7 @@ from sallyport.trex.streams import Load, Way
 
 # Part of the intended load. If the tester offers less, the tester and not the box was the limit.
 OFFERED_ENOUGH = Fraction(999, 1000)
-# When traffic began, a load changed or a burst ended is known to so much; TRex ends other trials
-# itself, exactly.
+# When traffic began, a load changed or the last frame left is known to so much.
 CHANGE_SECONDS = Fraction(1, 10)
 
 
@@ -32,16 +31,12 @@ def of(
     change = run.at_change
     if change:
         sent, counted = change.tx, Fraction(round(change.at_ns), 10**9)
-    elif trial.burst is not None:
-        sent, counted = last.tx, Fraction(measure.sent_within(run.samples, float(seconds)))
     else:
-        sent, counted = last.tx, seconds
+        sent, counted = last.tx, _sending(run, seconds, trial.burst is not None)
     each = Fraction(sum(sent), len(ways))
     offered = each / counted
-    # What it offered at most, where the time is known to some part of a second alone.
-    surely = offered
-    if change or trial.burst is not None:
-        surely = each / max(counted - CHANGE_SECONDS, counted / 2 if change else seconds)
+    # What it offered at most, for the time is known to some part of a second alone.
+    surely = each / max(counted - CHANGE_SECONDS, counted / 2 if change else min(counted, seconds))
     checks = _checks(lab, trial, ways, run, delays, bool(groups))
     if surely < OFFERED_ENOUGH * trial.fps:
         checks.append(
@@ -77,6 +72,18 @@ def of(
     )
 
 
+def _sending(run: Run, seconds: Fraction, burst: bool) -> Fraction:
+    """Seconds in which the frames were sent: as asked, unless the looks tell of others.
+
+    TRex ends a trial itself, exactly, but by the clock of its scheduler. Where a core is too slow
+    that clock is late, and all frames leave, later. A burst ends with its last frame.
+    """
+    before, after = (Fraction(each) for each in measure.sending_s(run.samples))
+    if burst:
+        return max(before, min(seconds, after))
+    return before if before > seconds + CHANGE_SECONDS else seconds
+
+
 def _checks(lab: Lab, trial: Trial, ways: list[Way], run: Run, delays: Delays, timed: bool) -> list[str]:
     """What its counters contradict; `timed`: it had latency frames."""
     last = run.samples[-1]
@@ -92,6 +99,11 @@ def _checks(lab: Lab, trial: Trial, ways: list[Way], run: Run, delays: Delays, t
         )
     if trial.burst is not None and any(tx != trial.burst for tx in last.tx):
         checks.append(f"{lab.where} sent {' and '.join(map(str, last.tx))} frames of a burst of {trial.burst}")
+    if delays.latency and delays.latency.max > last.at_ns:
+        checks.append(
+            f"a latency frame took {delays.latency.max / 1e9:,.0f} s by the time in it, longer than the trial: "
+            "frames come out damaged"
+        )
     if timed and delays.latency is None and not trial.reset:
         checks.append(f"{lab.where} received none of its latency frames")
     checks += [

@@ -70,8 +70,8 @@ class World:
     uncounted: int = 0  # those that reach the far port and that the receiving core does not see
     strangers: int = 0  # frames of others at each port, such as LLDP, which belong to no group
     extra: int = 0  # frames of somebody else, received as the bulk's
-    sends: float = 1.0  # of what it should
-    never_ends: bool = False
+    # of the rate that it should: its core is late, and leaves no frame out
+    sends: float = 1.0
     # "method:n": its n-th call ends the client's process; with "lost:method:n" the server goes away
     die_at: str = ""
     slow: str = ""  # "method:n": its n-th call takes 30 s
@@ -121,6 +121,9 @@ class Traffic:
         ]
         if duration < 0 and len(bursts) == len(streams):
             self.duration = max(bursts)
+        elif duration >= 0 and streams:  # its end is due among the frames, so it is late like them
+            first = min(delay(each) for each in streams)
+            self.duration = first + (duration - first) / world.sends
 
     def elapsed(self):
         return clock(self.world) - self.began
@@ -135,7 +138,7 @@ class Traffic:
         return self.began + self.now()
 
     def active(self):
-        return self.ended is None and (self.world.never_ends or self.duration < 0 or self.now() < self.duration)
+        return self.ended is None and (self.duration < 0 or self.now() < self.duration)
 
     def stop(self):
         self.ended = self.now()
@@ -180,9 +183,12 @@ class Traffic:
 
     def counts(self):
         """Frames of each stream that were sent, that arrived, and that were lost before those that
-        arrived: TRex sees a gap in the numbers by the frame behind it."""
+        arrived: TRex sees a gap in the numbers by the frame behind it.
+
+        What lacks is a whole number, too: parts of frames may not make it one more and one less."""
         sent, box = self._box(self.elapsed())
-        return [[round(each) for each in frames] for frames in (sent, box.gone, box.missed)]
+        arrived = [round(each) - round(each - gone) for each, gone in zip(sent, box.gone, strict=True)]
+        return [round(each) for each in sent], arrived, [round(each) for each in box.missed]
 
     def waits(self):
         """Seconds that frames waited in the box on average, in each half second so far with any."""
