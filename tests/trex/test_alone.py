@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -111,6 +112,14 @@ def test_numbers_go_on_from_trial_to_trial(alone: Alone, lab: Lab) -> None:
     ]
     numbers = [(Ether(data)[ESP].spi, Ether(data)[ESP].seq) for data in alone.pushed(lab)]
     assert numbers == [(0x1000 + at % 2, 50 + 2 * 100 + 1 + at // 2) for at in range(200)]
+
+
+def test_a_second_run_has_new_keys(alone: Alone) -> None:
+    """The box takes no key again to send with (stub_ssh/far/sallyctl)."""
+    for _ in range(2):
+        alone.made().check(setup(**MEASURED, sas=2))
+    keys = re.findall(r"0x[0-9a-f]{72}", alone.log.read_text())
+    assert len(keys) == len(set(keys)) == 2 * 2 * 2
 
 
 def test_sizes_of_a_mix_are_sent_in_their_shares(alone: Alone, lab: Lab) -> None:

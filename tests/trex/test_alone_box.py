@@ -42,7 +42,7 @@ def judged(judge, found: list[bytes]) -> list[str | None]:
 def test_a_simulated_box_and_the_tester_agree(tmp_path: Path, changes: dict) -> None:
     asked = setup(MIX, boxes=1, **changes)
     box = Box(tmp_path, batch(asked))
-    sealed = [frame for frame, _ in encrypted.Sender(asked, "round-robin", 0).frames(MIX, BLACK, COUNT)]
+    sealed = [frame for frame, _ in encrypted.Sender(asked, Tunnels(asked), "round-robin", 0).frames(MIX, BLACK, COUNT)]
     outcome = box.black(sealed)
     assert judged(samples.Clear(asked, BLACK, 0), outcome.out) == [None] * COUNT, outcome.named()
     sizes, once = cycle(MIX), asked.sas == 1
@@ -50,7 +50,7 @@ def test_a_simulated_box_and_the_tester_agree(tmp_path: Path, changes: dict) -> 
         frames.frame(0, at % asked.sas, asked.ip, next(sizes), TESTER[0], BOX[0], final=once) for at in range(COUNT)
     ]
     outcome = box.red(clear)
-    assert judged(samples.Sealed(asked, RED, 0), outcome.out) == [None] * COUNT, outcome.named()
+    assert judged(samples.Sealed(asked, RED, 0, Tunnels(asked)), outcome.out) == [None] * COUNT, outcome.named()
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_simulated_box_and_the_tester_agree(tmp_path: Path, changes: dict) -> 
 def test_a_simulated_box_drops_hostile_frames(tmp_path: Path, kind: str, counter: str) -> None:
     """And no honest one beside them."""
     asked = setup(MIX, boxes=1, sas=2)
-    sent = encrypted.Sender(asked, "round-robin", 0).frames(MIX, BLACK, COUNT)
+    sent = encrypted.Sender(asked, Tunnels(asked), "round-robin", 0).frames(MIX, BLACK, COUNT)
     outcome = Box(tmp_path, batch(asked)).black(list(encrypted.attacked(sent, kind)))
     assert judged(samples.Clear(asked, BLACK, 0), outcome.out) == [None] * COUNT
     assert outcome.named() == {counter: COUNT}

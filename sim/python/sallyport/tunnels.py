@@ -74,10 +74,11 @@ class Tunnels:
     setup's suites in turn.
     """
 
-    def __init__(self, setup: Setup) -> None:
-        """[InputError] as of `check_count`."""
+    def __init__(self, setup: Setup, secret: str = "") -> None:
+        """`secret`, if there is one, gives keys that the seed alone does not: a real box takes a
+        key to send with once. [InputError] as of `check_count`."""
         check_count(setup)
-        self._setup = setup
+        self._setup, self._secret = setup, secret
 
     def flow(self, way: int, number: int) -> Flow:
         """The five-tuple that uses SA `number` of a direction."""
@@ -121,8 +122,9 @@ class Tunnels:
     def associations(self, box: int, generation: int = 0) -> Iterator[str]:
         """The lines that add the SAs and policies of both directions to `box`.
 
-        Keys come from the setup's seed and `generation` alone, so both boxes agree and a run can be
-        repeated. They are test keys only. Each generation has its own SPIs.
+        Keys come from the setup's seed, the secret and `generation` alone, so both boxes agree and,
+        without a secret, a run can be repeated. They are test keys only. Each generation has its
+        own SPIs.
         """
         for way in (box, 1 - box):
             for number, state in enumerate(self.states(way, generation)):
@@ -145,4 +147,5 @@ class Tunnels:
 
     def _source(self, way: int, generation: int) -> random.Random:
         names = " ".join(suite.name for suite in self._setup.suites)
-        return random.Random(f"{self._setup.seed} {way} {names}" + (f" {generation}" if generation else ""))
+        last = (f" {generation}" if generation else "") + self._secret
+        return random.Random(f"{self._setup.seed} {way} {names}{last}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import tempfile
 from dataclasses import replace
 from fractions import Fraction
@@ -63,6 +64,7 @@ class Alone:
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
         self._written: Setup | None = None  # what the box's SAs are of
+        self._tunnels: Tunnels | None = None  # these
         self._sender: Sender | None = None
         self._file: Path | None = None
 
@@ -74,13 +76,21 @@ class Alone:
         self._file = None
 
     def prepare(self, setup: Setup, count: int = 0) -> None:
-        """Let the box have the SAs of a setup, and numbers for so many frames."""
+        """Let the box have the SAs of a setup, and numbers for so many frames. New SAs have new
+        keys: with one that a box has sent before it would repeat nonces, so it refuses that."""
         sas = replace(setup, mix={}, direction="both", warmup_ns=0, measure_ns=0)
         if sas == self._written and self._sender and self._sender.room(RESERVE * count):
             return
-        self._written = None
-        boxes.write(self._lab, "".join(f"{line}\n" for line in [*FLUSH, *Tunnels(sas).associations(0)]))
-        self._written, self._sender = sas, Sender(sas, self._lab.order, red_tag(self._lab))
+        self._written, tunnels = None, Tunnels(sas, secrets.token_hex(32))
+        boxes.write(self._lab, "".join(f"{line}\n" for line in [*FLUSH, *tunnels.associations(0)]))
+        self._written, self._tunnels = sas, tunnels
+        self._sender = Sender(sas, tunnels, self._lab.order, red_tag(self._lab))
+
+    @property
+    def tunnels(self) -> Tunnels:
+        """The SAs that the box has, with their keys."""
+        assert self._tunnels
+        return self._tunnels
 
     def way(self, way: Way, trial: Trial) -> Way:
         """A direction whose frames ports count."""

@@ -38,10 +38,11 @@ Frame = tuple[bytes, int]  # and where ESP begins
 class Sender:
     """The far gateway or hosts of a setup: SAs whose numbers go on from trial to trial."""
 
-    def __init__(self, setup: Setup, order: str, tag: int) -> None:
-        """`tag`: bytes that the red port's frames have of one, as a part of their size."""
+    def __init__(self, setup: Setup, tunnels: Tunnels, order: str, tag: int) -> None:
+        """`tunnels` are those of the setup; `tag`: bytes that the red port's frames have of one, as
+        a part of their size."""
         self._setup, self._order, self._tag = setup, order, tag
-        self._sas = [Association(*each) for each in Tunnels(setup).keys(WAY)]
+        self._sas = [Association(*each) for each in tunnels.keys(WAY)]
         self._numbers = [0] * len(self._sas)
 
     def room(self, count: int) -> bool:

@@ -19,6 +19,7 @@ from sallyport.trex.esp import Association, Rejected
 from sallyport.trex.lab import Lab
 from sallyport.trex.process import Client
 from sallyport.trex.streams import Load, Way
+from sallyport.tunnels import Tunnels
 
 FRAMES, FPS = 100, Fraction(2000)
 CAPTURED = 4 * FRAMES  # with frames of others
@@ -33,7 +34,8 @@ def check(lab: Lab, client: Client, alone: Alone, setup: Setup, way: Way) -> int
     way = alone.way(way, trial)
     load = streams.burst(lab, setup, way, FRAMES, FPS, counted=False) if way.number != WAY else alone.load(way, trial)
     captured, left = _captured(lab, client, way, load)
-    judge = (Clear if way.number == WAY else Sealed)(setup, way, red_tag(lab))
+    tag = red_tag(lab)
+    judge = Clear(setup, way, tag) if way.number == WAY else Sealed(setup, way, tag, alone.tunnels)
     whose = f"{lab.boxes[0].name}, {setup.direction}" if setup.direction != "both" else lab.boxes[0].name
     seen = 0
     for number, data in enumerate(captured):
@@ -114,9 +116,9 @@ class Clear:
 class Sealed(Clear):
     """Judges what a box encrypted: its SA, numbers that increase, its ICV, and the packet in it."""
 
-    def __init__(self, setup: Setup, way: Way, tag: int) -> None:
+    def __init__(self, setup: Setup, way: Way, tag: int, keys: Tunnels) -> None:
         super().__init__(setup, way, tag)
-        self._sas = [Association(*each) for each in tunnels.Tunnels(setup).keys(way.number)]
+        self._sas = [Association(*each) for each in keys.keys(way.number)]
         self._latest: dict[int, int] = {}
 
     def mine(self, packet: Packet) -> bool:
