@@ -33,7 +33,14 @@ def test_frames_have_the_tag_of_their_port(lab: Lab, ip: int) -> None:
                 start = len(packet) - len(header)
                 ends = (16, 20) if ip == 4 else (24, 40)
                 assert writes == [start + end - 2 for end in ends]
-    assert [call["vlan"] for call in lab.calls() if call["call"] == "set_vlan"] == [200]  # for ARP
+    assert [call["vlan"] for call in lab.calls() if call["call"] == "set_vlan"] == [[200]]
+
+
+@pytest.mark.parametrize("found_by", ["arp", "neighbour"])
+def test_a_tag_of_an_earlier_lab_is_gone(lab: Lab, found_by: str) -> None:
+    """TRex's server keeps it when its user goes."""
+    lab.world(old_vlan=100, neighbours={"fe80::1": BOX_MAC[1]})
+    lab.backend(**(NEIGHBOUR if found_by == "neighbour" else {})).check(setup())
 
 
 def test_a_tag_needs_room(lab: Lab) -> None:

@@ -188,8 +188,8 @@ def next_hop(lab: Lab, client: Client, end: TesterPort) -> str:
     try:
         client.call("set_service_mode", ports=[end.port], enabled=True)
         try:
-            if end.vlan:
-                client.call("set_vlan", ports=[end.port], vlan=end.vlan)
+            # none, too: the server keeps what an earlier lab set
+            client.call("set_vlan", ports=[end.port], vlan=[end.vlan] if end.vlan else [])
             if not end.address:
                 return _neighbour(client, end)
             client.call("set_l3_mode", port=end.port, src_ipv4=end.address, dst_ipv4=end.gateway)
@@ -205,8 +205,10 @@ def next_hop(lab: Lab, client: Client, end: TesterPort) -> str:
 
 
 def _neighbour(client: Client, end: TesterPort) -> str:
-    """The MAC of the IPv6 node on a port that has the gateway's link-local address."""
-    client.call("conf_ipv6", port=end.port, enabled=True, src_ipv6="")
+    """The MAC of the IPv6 node on a port that has the gateway's link-local address.
+
+    TRex asks from an address that it makes of its MAC. Only its Linux stack could be given one.
+    """
     found = client.call("scan6", ports=[end.port])
     for node in found.get(str(end.port), []):
         if IPv6Address(node["ipv6"]) == IPv6Address(end.gateway):

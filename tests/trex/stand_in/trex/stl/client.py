@@ -27,7 +27,7 @@ class STLClient:
         self._calls = {}
         self._acquired, self._service, self._filtered, self._l3 = set(), set(), set(), {}
         self._streams, self._traffic, self._captures = {}, {}, []
-        self._vlans = {}
+        self._vlans = dict.fromkeys(range(len(self._world.ports)), self._world.old_vlan)
 
     # Every public call comes through here first.
     def _call(self, name, connected=True, **arguments):
@@ -172,10 +172,11 @@ class STLClient:
 
     def set_vlan(self, ports, vlan=None):
         self._call("set_vlan", ports=ports, vlan=vlan)
+        validate("vlan", vlan, (type(None), int, list))
         for port in self._ports(ports, acquired=True, idle=True):
             if port not in self._service:
                 raise STLError(f"port(s) [{port}]: must be under service mode")
-            self._vlans[port] = vlan
+            self._vlans[port] = (vlan[0] if isinstance(vlan, list) else vlan) if vlan else None
 
     def conf_ipv6(self, port, enabled, src_ipv6=None):
         self._call("conf_ipv6", port=port, enabled=enabled, src_ipv6=src_ipv6)
@@ -183,6 +184,7 @@ class STLClient:
         validate("enabled", enabled, bool)
         if port not in self._service:
             raise STLError(f"port(s) [{port}]: must be under service mode")
+        raise STLError(f"Port {port} : *** Could not configure IPv6: IPv6 is not supported with current stack")
 
     def scan6(self, ports, timeout=3, verbose=False):
         self._call("scan6", ports=ports, timeout=timeout, verbose=verbose)
@@ -190,7 +192,7 @@ class STLClient:
             if port not in self._service:
                 raise STLError(f"port(s) [{port}]: must be under service mode")
         nodes = [{"type": "Router", "mac": mac, "ipv6": address} for address, mac in self._world.neighbours.items()]
-        return {port: nodes for port in ports}
+        return {port: nodes if self._vlans[port] == self._world.vlan else [] for port in ports}
 
     def remove_all_streams(self, ports):
         self._call("remove_all_streams", ports=ports)

@@ -41,6 +41,7 @@ class World:
     arp: dict = field(default_factory=dict)  # address: MAC of who answers
     neighbours: dict = field(default_factory=dict)  # link-local address: MAC
     vlan: int | None = None  # in which ARP is answered
+    old_vlan: int | None = None  # of all ports, that an earlier user of the server left there
     # one box between the ports: a file with what its sallyctl was given (gateway.py)
     sas: str = ""
     wrong: str = ""  # what it does wrong: "key", "number" or "clear" text
