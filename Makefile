@@ -131,8 +131,8 @@ test-long: ## the same in long forms: more packets, rekeys, seeds and cycles
 formal: setup ## proofs of the RTL by k-induction, 2 at a time; PROPERTY=name for one
 	@$(ENV) python -m formal $(PROPERTY)
 
-lab-test: ## docs/how-to/trex-software.md, with TREX=FOLDER of a TRex release; as root
-	@TREX="$(TREX)" $(ENV) python -m pytest -q -rs tests/trex/test_software.py
+lab-test: ## a real TRex in software (docs/how-to/trex-software.md), TREX=FOLDER; as root
+	@TREX="$(TREX)" $(ENV) python -m pytest -q -rs tests/trex/test_software.py tests/trex/test_software_box.py
 
 peers: ## Debian's programs judge a box; PEER=name for one (docs/reference/peers.md)
 	@scripts/peers.sh $(PEER)

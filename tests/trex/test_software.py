@@ -4,14 +4,11 @@ TREX names a TRex release."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -24,12 +21,10 @@ from sallyport.rfc2544 import search
 from sallyport.trex import lab as lab_file
 from tests.support.paths import ROOT
 from tests.trex.lab import Lab, trial
+from tests.trex.software import CONFIG, LAB, LINKS, SEARCH, START, client, release, running
 
-PAGE = (ROOT / "docs/how-to/trex-software.md").read_text()
-LINKS, CONFIG, START, LAB, SEARCH = re.findall(r"```(?:sh|yaml)\n(.*?)```", PAGE, re.S)
 RATE, QUEUE = 45_000_000 / (8 * 1396), 100_000 // 1396
 NAMESPACE = f"sallyport-{os.getpid()}"
-UP_SECONDS = 120
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -92,35 +87,12 @@ def test_such_a_bridge_is_found_in_six_trials(lab: Lab) -> None:
     assert len(found.trials) <= 6
 
 
-@contextlib.contextmanager
-def running(folder: Path, here: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The page's TRex. `t-rex-64` is a shell, whose end is not that of its child."""
-    words = ["ip", "netns", "exec", NAMESPACE, "sh", "-c", f"exec {START}"]
-    environment = os.environ | {"OLDPWD": str(here)}
-    with (here / "trex.log").open("w") as log:
-        trex = subprocess.Popen(
-            words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
-        )
-        try:
-            yield trex
-        finally:
-            os.killpg(trex.pid, signal.SIGTERM)
-            trex.wait(timeout=60)
-
-
 def test_the_page_with_a_real_trex(inside: Run, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("TREX", "/nowhere"))
-    if not (folder / "t-rex-64").exists():
-        pytest.skip("TREX names no folder with t-rex-64: set TREX to a TRex release")
+    folder = release()
     assert inside(LINKS).returncode == 0
     (tmp_path / "trex_cfg.yaml").write_text(CONFIG)
-    client = folder / "automation" / "trex_control_plane" / "interactive"
-    (tmp_path / "software.lab.yaml").write_text(re.sub(r"client: .*", f"client: {client}", LAB))
-    with running(folder, tmp_path) as trex:
-        deadline = time.monotonic() + UP_SECONDS
-        while inside("ss -Hltn 'sport = :4501'").stdout == "":
-            assert trex.poll() is None and time.monotonic() < deadline, (tmp_path / "trex.log").read_text()[-2000:]
-            time.sleep(1)
+    (tmp_path / "software.lab.yaml").write_text(re.sub(r"client: .*", f"client: {client(folder)}", LAB))
+    with running(NAMESPACE, folder, tmp_path):
         done = inside(SEARCH.replace("./sallyport", str(ROOT / "sallyport")))
     assert done.returncode == 0, done.stderr
     (row,) = json.loads((tmp_path / "software.json").read_text())

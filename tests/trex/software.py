@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A TRex release that runs in software, as docs/how-to/trex-software.md starts it; for tests that
+TREX gives one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+PAGE = (ROOT / "docs/how-to/trex-software.md").read_text()
+LINKS, CONFIG, START, LAB, SEARCH = re.findall(r"```(?:sh|yaml)\n(.*?)```", PAGE, re.S)
+UP_SECONDS, DOWN_SECONDS = 120, 60
+
+
+def release() -> Path:
+    """The folder of the release; without one the test is skipped."""
+    folder = Path(os.environ.get("TREX", "/nowhere"))
+    if not (folder / "t-rex-64").exists():
+        pytest.skip("TREX names no folder with t-rex-64: set TREX to a TRex release")
+    return folder
+
+
+def client(folder: Path) -> Path:
+    """Its Python client."""
+    return folder / "automation" / "trex_control_plane" / "interactive"
+
+
+@contextlib.contextmanager
+def running(namespace: str, folder: Path, here: Path) -> Iterator[None]:
+    """TRex with trex_cfg.yaml of `here`, from when it answers. `t-rex-64` is a shell, whose end is
+    not that of its child."""
+    words = ["ip", "netns", "exec", namespace, "sh", "-c", f"exec {START}"]
+    environment = os.environ | {"OLDPWD": str(here)}
+    with (here / "trex.log").open("w") as log:
+        trex = subprocess.Popen(
+            words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+        try:
+            deadline = time.monotonic() + UP_SECONDS
+            while not _listens(namespace):
+                assert trex.poll() is None and time.monotonic() < deadline, (here / "trex.log").read_text()[-2000:]
+                time.sleep(1)
+            yield
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(trex.pid, signal.SIGTERM)
+            trex.wait(timeout=DOWN_SECONDS)
+
+
+def _listens(namespace: str) -> bool:
+    words = ["ip", "netns", "exec", namespace, "ss", "-Hltn", "sport = :4501"]
+    return bool(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
