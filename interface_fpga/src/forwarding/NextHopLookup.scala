@@ -3,10 +3,11 @@ package sallyport.iface.forwarding
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.WireOrder
 import sallyport.common.queue.RingDelay
 import sallyport.common.registers.VotedRegister
 import sallyport.common.registers.map.{HostRow, NextHopRow, PrefixRow}
-import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort, TableResult}
 import sallyport.iface.headers.{GroupAddress, VlanTags}
 import sallyport.iface.prefixes.{HopGroups, PrefixKey, PrefixTurns}
 import sallyport.iface.receive.{AddressCheck, BoxAddresses}
@@ -21,6 +22,30 @@ class NextHopQuery extends Bundle {
 
   /** Flow label; of IPv4 0. */
   val label = UInt(20.W)
+}
+
+object NextHopQuery {
+
+  /** @param bytes from the first byte of an IP header on, which is in bits 7:0; at least 40 */
+  def apply(bytes: UInt): NextHopQuery = {
+    def at(first: Int, count: Int): UInt = WireOrder.bigEndian(bytes(8 * (first + count) - 1, 8 * first))
+    val query = Wire(new NextHopQuery)
+    query.v6 := bytes(7, 4) === 6.U
+    query.destination := Mux(query.v6, at(24, 16), at(16, 4))
+    query.source := Mux(query.v6, at(8, 16), at(12, 4))
+    query.label := Mux(query.v6, at(0, 4)(19, 0), 0.U)
+    query
+  }
+}
+
+/** Looks up next-hop rows by number, for packets whose next hop is known. */
+class NextHopRead(nextHops: Int) extends Bundle {
+
+  /** Two cycles apart or more. */
+  val row = Flipped(Valid(UInt(log2Ceil(nextHops).W)))
+
+  /** [[sallyport.common.table.DirectTable.latency]] cycles later. */
+  val found = Output(new TableResult(NextHopRow.bits))
 }
 
 /** To whom it goes. */
@@ -57,14 +82,19 @@ class NextHop extends Bundle {
  * Latency [[NextHopLookup.latency]] cycles, a packet every second cycle, as the trees take them
  * ([[PrefixTurns]]). Software waits for cycles without one. While `ready` is low nothing is found.
  *
+ * `direct` reads next-hop rows as well, and never waits. A packet that needs its row in the same
+ * cycle has it in the next one. So all answers take [[NextHopLookup.latencyWithDirect]] cycles.
+ *
  * @param hosts     rows of the table of hosts, a power of two from 8
  * @param nextHops  rows of the table of next hops
  * @param hostTable makes the table of hosts
+ * @param withDirect there is `direct`
  */
 class NextHopLookup(
     hosts: Int,
     nextHops: Int,
-    hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
+    hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
+    withDirect: Boolean = false
 ) extends Module {
   val io = IO(new Bundle {
 
@@ -90,6 +120,7 @@ class NextHopLookup(
     val groupTable = Flipped(new TablePort)
     val ready = Output(Bool())
   })
+  val direct = Option.when(withDirect)(IO(new NextHopRead(nextHops)))
 
   private val packet = io.packet.bits
   private def isGroup(packet: NextHopQuery): Bool =
@@ -112,7 +143,8 @@ class NextHopLookup(
   // A host's row is there with that of the next hop.
   private val key = Seq(HostRow.addr, HostRow.version)
   private val rows = CuckooTable(hosts, HostRow, key, HostRow.valid, table = hostTable)
-  private val hostTime = NextHopLookup.namedTime + DirectTable.latency - CuckooTable.latency
+  private val hopTime = DirectTable.latency + (if (withDirect) 1 else 0)
+  private val hostTime = NextHopLookup.namedTime + hopTime - CuckooTable.latency
   private val late = RingDelay(packet, hostTime)
   rows.io.table <> io.hostTable
   rows.io.clear := false.B
@@ -124,8 +156,23 @@ class NextHopLookup(
   private val chosen = Mux(route.hit, route.hop, io.named)
   hops.io.table <> io.nextHopTable
   hops.io.clear := false.B
-  hops.io.lookup.valid := arrives
-  hops.io.lookup.bits := chosen(hopBits - 1, 0)
+  private val read = direct.fold(false.B)(_.row.valid)
+  private val waits = RegNext(arrives && read, false.B)
+  private val index = chosen(hopBits - 1, 0)
+  hops.io.lookup.valid := arrives || waits || read
+  hops.io.lookup.bits := direct.foldLeft(index)((own, direct) =>
+    Mux(read, direct.row.bits, Mux(waits, RegNext(own), own))
+  )
+  direct.foreach(_.found := hops.io.result.bits)
+  assert(!waits || !arrives && !read, "next hops of packets, and those by number, are two cycles apart")
+
+  /** In the same cycle of all packets. */
+  private def inTurn[T <: Data](answer: T): T =
+    if (withDirect)
+      Mux(ShiftRegister(waits, DirectTable.latency), answer, RegNext(answer))
+    else answer
+  private val hopFound = inTurn(hops.io.result.bits)
+  private val hopUpset = inTurn(hops.upset)
 
   // Row 0, which a packet may need beside the row that it names: as the memory takes it.
   private val request = io.nextHopTable.request
@@ -144,7 +191,7 @@ class NextHopLookup(
   private val near6 = set6 && ((late.destination ^ io.box.own.v6) & mask6) === 0.U
   private val near = ShiftRegister(Mux(late.v6, near6, near4), CuckooTable.latency)
   private val group = ShiftRegister(isGroup(late), CuckooTable.latency)
-  private def whenFound[T <: Data](value: T): T = ShiftRegister(value, DirectTable.latency)
+  private def whenFound[T <: Data](value: T): T = ShiftRegister(value, hopTime)
   private val led = whenFound(route.hit)
   private val connected = whenFound(route.connected)
   private val upset = whenFound(routeUpset)
@@ -153,10 +200,10 @@ class NextHopLookup(
 
   // The station without a row of hosts.
   private val hop = Wire(chiselTypeOf(default))
-  hop := NextHopLookup.station(hops.io.result.bits.row)
-  hop.known := hops.io.result.bits.hit && inRange
-  private val leadsInside = hop.known && NextHopRow.subnet(hops.io.result.bits.row).asBool
-  private val home = Mux(led, connected, !group && (first || near && !leadsInside && !hops.upset))
+  hop := NextHopLookup.station(hopFound.row)
+  hop.known := hopFound.hit && inRange
+  private val leadsInside = hop.known && NextHopRow.subnet(hopFound.row).asBool
+  private val home = Mux(led, connected, !group && (first || near && !leadsInside && !hopUpset))
   private val other = Mux(home, default, hop)
 
   private val host = rows.io.result.bits
@@ -179,6 +226,9 @@ object NextHopLookup {
 
   /** Cycles from a packet to its next hop. */
   val latency: Int = namedTime + DirectTable.latency + 1
+
+  /** The same where `direct` may take its turn. */
+  val latencyWithDirect: Int = latency + 1
 
   /** What a next-hop row says of a station. */
   private class Station extends Bundle {

@@ -3,7 +3,6 @@ package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.arithmetic.WireOrder
 import sallyport.common.link.LinkMeta
 import sallyport.common.queue.RingDelay
 import sallyport.common.registers.AuditEvent
@@ -16,7 +15,7 @@ import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, TransportHeader, TransportPatch}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
 import sallyport.iface.mss.{MssClamp, MssFinder, MssPatch}
-import sallyport.iface.parse.{ExtensionSkip, HeaderParser, HeaderWindow, PacketKey}
+import sallyport.iface.parse.{ExtensionSkip, HeaderParser, PacketKey}
 import sallyport.iface.prefixes.PrefixKey
 import sallyport.iface.receive.BoxAddresses
 import sallyport.iface.stream.{LookupStage, PacketSteer}
@@ -213,7 +212,7 @@ class InnerDecrypt(
   nextHop.io.groupUpset := io.groupUpset
   nextHop.io.groupTable <> io.groupTable
   nextHop.io.packet.valid := parser.io.in.valid
-  nextHop.io.packet.bits := InnerDecrypt.toNextHop(parser.io.in.bits)
+  nextHop.io.packet.bits := NextHopQuery(parser.io.in.bits.bytes)
   nextHop.io.named := RingDelay(
     Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1)),
     1 + NextHopLookup.namedTime - selectorLatency
@@ -409,17 +408,6 @@ object InnerDecrypt {
 
   /** A cycle behind the return traffic of the packet in an ICMP error. */
   private val earlyTime: Int = parserLatency - HeaderParser.earlier(ethernet = false)
-
-  /** Where a packet goes to and comes from. */
-  private def toNextHop(packet: HeaderWindow): NextHopQuery = {
-    def at(first: Int, bytes: Int): UInt = WireOrder.bigEndian(packet.bytes(8 * (first + bytes) - 1, 8 * first))
-    val query = Wire(new NextHopQuery)
-    query.v6 := packet.bytes(7, 4) === 6.U
-    query.destination := Mux(query.v6, at(24, 16), at(16, 4))
-    query.source := Mux(query.v6, at(8, 16), at(12, 4))
-    query.label := Mux(query.v6, at(0, 4)(19, 0), 0.U)
-    query
-  }
 
   private def cut(wire: WireMeta): FragmentCut = {
     val cut = WireDefault(FragmentCut.none)
