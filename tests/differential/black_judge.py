@@ -129,7 +129,7 @@ class BlackJudge:
             return Outcome((*before, "inner.punt_clear"), delivered=("clear", for_cpu(data)))
         if packet.ttl == 1:
             return Outcome((*before, "inner.punt_clear_ttl"), delivered=("clear_ttl", for_cpu(data)))
-        mac = self.configuration.paths.station(packet.dst, policy.selector.dst)
+        mac = self.configuration.paths.station("red", packet.dst, policy.selector.dst)
         return self._leaves(header("red", mac, data), forwarded(data), packet, for_cpu(data))
 
     def _crosses(self, frame: Frame) -> Outcome:

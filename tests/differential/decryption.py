@@ -147,7 +147,7 @@ class Inbound:
             return [f"punt_{TUNNEL}", *odd], (TUNNEL, for_cpu(fitting))
         if packet.ttl <= 1:
             return [f"punt_{EXPIRED}", *odd], (EXPIRED, for_cpu(fitting))
-        mac = self.paths.station(packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
+        mac = self.paths.station("red", packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
         leaving = at_red(header("red", mac, fitting), forwarded(fitting), own, self.paths.red_mtu)
         if leaving is None:
             return [f"punt_{TOO_LONG}", *odd], (TOO_LONG, for_cpu(fitting))

@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
 from . import headers
 from .configuration import OTHER_PROTOCOLS, WELL_KNOWN_PORTS
 from .headers import Address
-from .network import LOCAL, NEAR_RED, RED_LOCAL, SPACE
+from .network import LOCAL, NEAR, RED_LOCAL, SPACE
 from .policy import Network, Number, Selector
 from .reading import ICMP_OF, MOBILITY
 
@@ -84,7 +84,7 @@ def make(dice: random.Random, source: str, selectors: list[Selector], size: int 
         inside(dice, end if end.prefixlen or dice.random() < 0.2 else SPACE[side, version])
         for end, side in ((src, source), (dst, far))
     ]
-    hosts = [host for host in NEAR_RED if far == "red" and host in dst]
+    hosts = [host for host in NEAR[far] if host in dst]
     if hosts and dice.random() < 0.2:
         ends[1] = dice.choice(hosts)
     protocol, first, second = _upper_values(dice, chosen, version)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address, ip_interface, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
 
 from .policy import Network
 
@@ -12,14 +12,21 @@ MAC_OF_PORT = {"red": "02:72:00:00:00:99", "black": "02:62:c0:00:02:01"}
 DEFAULT_HOP = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 LOCAL = {4: "192.0.2.1", 6: "2001:db8:c0::1"}
 RED_LOCAL = ("10.1.128.129/25", "2001:db8:1:8000::81/64")  # a part of each SPACE
-# Hosts straight behind red, and beside them addresses without a host.
+BLACK_LOCAL = (f"{LOCAL[4]}/24", f"{LOCAL[6]}/64")
+BLACK_NEAR = ("10.2.64.129/25", "2001:db8:2:4000::81/64")  # more of black, a part of each SPACE
+NETWORKS = {"red": RED_LOCAL, "black": BLACK_LOCAL + BLACK_NEAR}
+# Networks of each port with hosts straight behind it.
+WITH_HOSTS = {"red": RED_LOCAL, "black": BLACK_NEAR}
 HOSTS = {
-    str(ip_interface(own).ip + n): f"02:cc:00:00:{kind:02x}:{n:02x}"
-    for kind, own in enumerate(RED_LOCAL)
-    for n in (1, 2, 3)
+    port: {
+        str(ip_interface(own).ip + n): f"02:{byte}:00:00:{kind:02x}:{n:02x}"
+        for kind, own in enumerate(WITH_HOSTS[port])
+        for n in (1, 2, 3)
+    }
+    for port, byte in (("red", "cc"), ("black", "dd"))
 }
 # The box itself, and hosts with and without a row.
-NEAR_RED = tuple(ip_interface(own).ip + n for own in RED_LOCAL for n in range(6))
+NEAR = {port: tuple(ip_interface(own).ip + n for own in WITH_HOSTS[port] for n in range(6)) for port in HOSTS}
 OTHER_LOCAL = "192.0.2.9"  # a second address of black, which is not the one IKE is taken at
 SPACE: dict[tuple[str, int], Network] = {
     ("red", 4): ip_network("10.1.0.0/16"),
@@ -73,18 +80,22 @@ class Paths:
         inside = {g.mac for g in routes if g.prefix.subnet_of(prefix)}  # type: ignore[arg-type]
         return (inside.pop() if len(inside) == 1 else DEFAULT_HOP[device]), 0
 
-    def station(self, address: IPv4Address | IPv6Address, prefix: Network | None) -> str:
-        """Who takes packets to an address on red: the host that has it, else the longest route that
-        holds it; red's own network leads to the default. Without a route, and for
-        groups of hosts, the next hop of the prefix that their SA or policy has, or the default."""
-        if str(address) in HOSTS:
-            return HOSTS[str(address)]
-        routes = {ip_interface(own).network: DEFAULT_HOP["red"] for own in RED_LOCAL}
-        routes |= {gateway.prefix: gateway.mac for gateway in self.gateways if gateway.device == "red"}
+    def station(self, device: str, address: IPv4Address | IPv6Address, prefix: Network | None) -> str:
+        """Who takes packets to an address behind a port, those of tunnels to black apart: the host
+        that has it, else the longest route that holds it; the port's own networks lead to the
+        default. Without a route, and for groups of hosts, the next hop of the prefix that their SA
+        or policy has, or the default."""
+        own = [ip_interface(own).network for own in NETWORKS[device]]
+        near = [g for g in self.gateways if g.device == device and any(ip_address(g.address) in net for net in own)]
+        hosts = HOSTS[device] | {g.address: g.mac for g in near}
+        if str(address) in hosts:
+            return hosts[str(address)]
+        routes = dict.fromkeys(own, DEFAULT_HOP[device])
+        routes |= {gateway.prefix: gateway.mac for gateway in self.gateways if gateway.device == device}
         holding = [] if address.is_multicast else [net for net in routes if address in net]
         if holding:
             return routes[max(holding, key=lambda net: net.prefixlen)]
-        return DEFAULT_HOP["red"] if prefix is None else self.to("red", prefix)[0]
+        return DEFAULT_HOP[device] if prefix is None else self.to(device, prefix)[0]
 
     def to_host(self, device: str, address: str) -> tuple[str, int]:
         return self.to(device, ip_network(address))
@@ -95,16 +106,14 @@ class Paths:
 
     def interfaces(self, port: str) -> tuple[str, ...]:
         """The addresses that the chip there knows as the box's: one of each version."""
-        return RED_LOCAL if port == "red" else (f"{LOCAL[4]}/24", f"{LOCAL[6]}/64")
+        return RED_LOCAL if port == "red" else BLACK_LOCAL
 
     def lines(self) -> list[str]:
         lines = [
-            f"addr add {LOCAL[4]}/24 dev black",
-            f"addr add {LOCAL[6]}/64 dev black",
+            *(f"addr add {address} dev {port}" for port, own in NETWORKS.items() for address in own),
             f"addr add {OTHER_LOCAL}/24 dev black",
-            *(f"addr add {address} dev red" for address in RED_LOCAL),
         ]
-        lines += [f"neigh add {host} lladdr {mac} dev red" for host, mac in HOSTS.items()]
+        lines += [f"neigh add {host} lladdr {mac} dev {port}" for port in HOSTS for host, mac in HOSTS[port].items()]
         lines.append(f"link set dev red address {MAC_OF_PORT['red']}")
         return [*lines, *self.mtus(), *(line for gateway in self.gateways for line in gateway.lines())]
 
@@ -136,6 +145,8 @@ def gateways(route_mtu: dict[str, int]) -> tuple[Gateway, ...]:
         ("black", "2001:db8:cf::/48", "2001:db8:c0::fe", "02:bb:00:00:00:02"),
         ("black", "10.2.128.0/17", "192.0.2.253", "02:bb:00:00:00:03"),
         ("black", "2001:db8:2:8000::/49", "2001:db8:c0::fd", "02:bb:00:00:00:04"),
+        ("black", "10.2.192.0/19", "192.0.2.252", "02:bb:00:00:00:05"),
+        ("black", "2001:db8:2:a000::/51", "2001:db8:c0::fc", "02:bb:00:00:00:06"),
         ("red", "10.1.64.0/18", "10.1.0.254", "02:aa:00:00:00:01"),
         ("red", "10.1.192.0/18", "10.1.0.253", "02:aa:00:00:00:02"),
         ("red", "10.1.64.0/20", "10.1.0.252", "02:aa:00:00:00:05"),

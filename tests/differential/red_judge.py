@@ -53,7 +53,8 @@ class RedJudge:
         data = forwarded(packet_bytes(frame, packet))
         if isinstance(policy.action, Sa):
             return self._protect(policy.action, packet, data, policy.mss)
-        return self._bypass(packet, data, *self.configuration.paths.to("black", policy.selector.dst))
+        paths, prefix = self.configuration.paths, policy.selector.dst
+        return self._bypass(packet, data, paths.station("black", packet.dst, prefix), paths.to("black", prefix)[1])
 
     def _bypass(self, packet: Reading, data: bytes, mac: str, route_mtu: int) -> Outcome:
         """Cut or refused as by any router (RFC 1812 4.2.2.7, 4.3.3.1), or left to the CPU if there

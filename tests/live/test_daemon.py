@@ -235,6 +235,40 @@ def test_hosts_are_found_as_packets_go_to_them(tmp_path: Path) -> None:
     assert status == 0 and "conservation: " in said, said
 
 
+SECOND_PEER, FAR_NETWORK, FAR_HOST = "192.0.2.3", "198.51.100.0/24", "198.51.100.9"
+UNKNOWN_PEERS = (
+    BATCH.replace(f"neigh add {PEER} lladdr {PEER_MAC} dev black\n", "")
+    + f"xfrm policy add src 10.1.0.0/24 dst {FAR_NETWORK} dir out action allow\n"
+    + f"xfrm policy add src {FAR_NETWORK} dst 10.1.0.0/24 dir in action allow\n"
+)
+
+
+def test_hosts_and_routes_of_black_lead_clear_packets(tmp_path: Path) -> None:
+    """No line names the hosts on black: they are found as those on red are. A route of Linux leads
+    to a network behind one of them."""
+    with live_box(tmp_path, lines=UNKNOWN_PEERS) as (run, red, black), hosts("box") as (box,):
+        black.run("ip", "addr", "add", f"{SECOND_PEER}/24", "dev", BLACK_TAP)
+        black.run("ip", "addr", "add", f"{FAR_HOST}/32", "dev", BLACK_TAP)
+        with managed(box, tmp_path) as daemon:
+            for host in (PEER, SECOND_PEER):
+                assert int(red.python(REACH, host)) > 1
+                assert red.python(PING, host, 5) == "5\n"
+            assert set(daemon.sallyctl("neigh", "show").stdout.splitlines()) == {
+                f"{RED_HOST} dev red lladdr {RED_HOST_MAC}",
+                *(f"{host} dev black lladdr {PEER_MAC} nud reachable" for host in (PEER, SECOND_PEER)),
+            }
+            box.run("ip", "route", "add", FAR_NETWORK, "via", SECOND_PEER)
+            assert int(red.python(REACH, FAR_HOST)) > 0
+            assert red.python(PING, FAR_HOST, 5) == "5\n"
+            assert f"{FAR_NETWORK} via {SECOND_PEER} dev black proto boot\n" in daemon.sallyctl("route", "show").stdout
+            client = Client(daemon.control)
+            outer = client.get("counters")["chips"]["outer"]
+            client.close()
+        status, said = run.stop(signal.SIGTERM)
+    assert outer["drop_unresolved"] >= 2 and outer["drop_prefix_upset"] == 0
+    assert status == 0 and "conservation: " in said, said
+
+
 # of 1440 on black: less 20, 8, 8 and 16, which is a multiple of 4, less the trailer's 2
 TUNNEL_MTU = 1386
 TOO_LONG = f"""addr add {BOX[0][0]}/24 dev red

@@ -4,19 +4,33 @@ package sallyport.iface.outer
 import chisel3._
 import chisel3.util._
 import sallyport.common.link.{ClearPrefix, LinkMeta}
+import sallyport.common.queue.RingDelay
 import sallyport.common.registers.map.{DscpMapRow, NextHopRow, TunnelRow}
-import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream, PrependedHeader}
-import sallyport.common.table.{DirectTable, TablePort}
+import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream}
+import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort}
 import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
+import sallyport.iface.forwarding.{HostAddress, NextHopQuery}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader, TransportHeader, TransportPatch, VlanTags}
 import sallyport.iface.identifiers.{IdentifierSource, SeedWord}
 import sallyport.iface.mac.{MacTransmit, MacTransmitEvents}
+import sallyport.iface.receive.BoxAddresses
 import sallyport.iface.stream.LookupStage
 
 /** What happened on the encrypt path in one cycle, besides the link's own events. */
 class OuterEncryptEvents extends Bundle {
   val fault = new HeaderFault
+
+  /** The same of clear packets, which have all their faults here: `clear` stands before `mtu`. */
+  val clearFault = new HeaderFault
+  val clear = new ClearFault
+
+  /** A packet was dropped as `unresolved`. */
+  val unresolved = Valid(new HostAddress)
+
+  /** A look-up met a row of hosts, or of prefixes or their groups, with a flipped bit. */
+  val hostRowUpset = Bool()
+  val prefixRowUpset = Bool()
 
   /** The row of a packet in one of these tables has a flipped bit, and counts as not valid. */
   val tunnelRowUpset = Bool()
@@ -43,21 +57,29 @@ class OuterTreatment extends Bundle {
  *
  * `in` carries ESP packets (from SPI to ICV), bypassed IP packets and whole frames, bypassed or
  * with ESP behind their IP header. An ESP packet's SA names its row of the tunnel table, which
- * names the next hop and may name an array of the DSCP map; a bypassed packet's `sa` names the next
- * hop itself. Without a right row of the map there is no tunnel. [[HeaderBuilder]] says which
- * headers a packet gets, how it is cut if it is too long, and for which faults it is dropped;
- * `events.fault` counts them.
+ * names the next hop and may name an array of the DSCP map. A bypassed IP packet goes to the
+ * station that [[ClearNextHop]] finds; its `sa` names the next hop that it has without a host and a
+ * prefix. Without a right row of the map there is no tunnel. [[HeaderBuilder]] says which headers a
+ * packet gets, how it is cut if it is too long, and for which faults it is dropped; `events` counts
+ * them.
  *
  * A packet every 2 cycles and a beat a cycle, except that headers which push a packet's end into a
  * further beat cost one cycle. Stalls when the MAC does. `inject` carries frames for the port that
  * have come no such way ([[Injector]]). From the last beat of a packet to the first beat of its
- * frame: 26 cycles.
+ * frame: 26 cycles; of a clear IP packet 52, and of packets behind it up to as many, since none
+ * passes another.
+ *
+ * @param hostTable makes the table of hosts
  */
-class OuterEncrypt(config: OuterConfig) extends Module {
+class OuterEncrypt(config: OuterConfig, hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_))
+    extends Module {
   val io = IO(new Bundle {
     val enable = Input(Bool())
     val portMac = Input(UInt(48.W))
     val portMtu = Input(UInt(14.W))
+
+    /** At the black port. */
+    val box = Input(new BoxAddresses)
 
     /** Words of the key of identifications, and whether there is one ([[IdentifierSource]]). */
     val seed = Flipped(Valid(new SeedWord))
@@ -69,7 +91,7 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     val injectLimit = Input(new TokenLimit)
     val mac = Decoupled(new MacBeat)
     val tunnelTable = Flipped(new TablePort)
-    val nextHopTable = Flipped(new TablePort)
+    val clearTables = new ClearTables
     val dscpMapTable = Flipped(new TablePort)
     val ready = Output(Bool())
     val events = Output(new OuterEncryptEvents)
@@ -79,8 +101,9 @@ class OuterEncrypt(config: OuterConfig) extends Module {
     Module(
       new LookupStage(
         new LinkMeta,
-        new PrependedHeader(HeaderBuilder.lengths, new OuterTreatment),
-        windowBytes = ClearPrefix.lengths.max
+        new EncryptVerdict,
+        windowBytes = ClearPrefix.lengths.max,
+        results = OuterEncrypt.packets
       )
     )
   stage.io.in <> io.in
@@ -95,13 +118,19 @@ class OuterEncrypt(config: OuterConfig) extends Module {
 
   private val meta1 = ShiftRegister(launch.bits.meta, DirectTable.latency)
   private val template1 = TunnelTemplate(tunnels.io.result.bits)
-  private val nextHop1 = Mux(meta1.bypass, meta1.sa, template1.nextHop)
+  private val nextHop1 = template1.nextHop
 
-  private val nextHops = DirectTable(config.chip.nextHops, NextHopRow, NextHopRow.valid)
-  nextHops.io.table <> io.nextHopTable
-  nextHops.io.clear := false.B
-  nextHops.io.lookup.valid := tunnels.io.result.valid
-  nextHops.io.lookup.bits := nextHop1(log2Ceil(config.chip.nextHops) - 1, 0)
+  // A clear packet looks for its station itself, which takes longer.
+  private val clearHop = Module(new ClearNextHop(config, hostTable))
+  private def isClear(meta: LinkMeta): Bool = meta.bypass && !meta.transport
+  clearHop.io.box := io.box
+  clearHop.io.tables <> io.clearTables
+  clearHop.io.query.valid := launch.valid && isClear(launch.bits.meta)
+  clearHop.io.query.bits.packet := NextHopQuery(launch.bits.bytes)
+  clearHop.io.query.bits.named := launch.bits.meta.sa
+  private val nextHops = clearHop.io.direct
+  nextHops.row.valid := tunnels.io.result.valid && !meta1.bypass
+  nextHops.row.bits := nextHop1(log2Ceil(config.chip.nextHops) - 1, 0)
 
   // What the tunnel's array makes of the inner DSCP, beside the next hop.
   private val dscps = DirectTable(TunnelTemplate.mapRows, DscpMapRow, DscpMapRow.valid)
@@ -125,33 +154,52 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   identifiers.io.seed := io.seed
   io.seeded := identifiers.io.seeded
   builder.io.identifiers <> identifiers.io.out
-  builder.io.request.valid := nextHops.io.result.valid
+  builder.io.request.valid := ShiftRegister(tunnels.io.result.valid, DirectTable.latency, false.B, true.B)
   builder.io.request.bits.meta := ShiftRegister(meta1, DirectTable.latency)
   builder.io.request.bits.tunnel := template2
   builder.io.request.bits.tunnel.valid := ShiftRegister(
     template1.valid && (meta1.sa >> config.saBits) === 0.U,
     DirectTable.latency
   ) && !dscps.upset
-  builder.io.request.bits.nextHopValid := nextHops.io.result.bits.hit &&
+  private val meta2 = builder.io.request.bits.meta
+  builder.io.request.bits.nextHopValid := isClear(meta2) || nextHops.found.hit &&
     ShiftRegister((nextHop1 >> log2Ceil(config.chip.nextHops)) === 0.U, DirectTable.latency)
-  builder.io.request.bits.nextHopMac := NextHopRow.mac(nextHops.io.result.bits.row)
+  builder.io.request.bits.nextHopMac := NextHopRow.mac(nextHops.found.row)
 
   private val built = builder.io.built
+  private val header = stage.io.result.bits.header
+  private val awaits = ShiftRegister(isClear(meta2), HeaderBuilder.latency)
   stage.io.result.valid := built.valid
-  stage.io.result.bits.bytes := built.bits.bytes
-  stage.io.result.bits.select := built.bits.select
-  stage.io.result.bits.length := VecInit(HeaderBuilder.lengths.map(_.U(6.W)))(built.bits.select)
-  stage.io.result.bits.drop := built.bits.fault.any
-  stage.io.result.bits.meta.cut := built.bits.cut
-  stage.io.result.bits.meta.patch :=
-    ShiftRegister(transport.io.patch, 2 * DirectTable.latency + HeaderBuilder.latency - TransportHeader.latency)
+  stage.io.result.bits.awaits := awaits
+  header.bytes := built.bits.bytes
+  header.select := built.bits.select
+  header.length := VecInit(HeaderBuilder.lengths.map(_.U(6.W)))(built.bits.select)
+  header.drop := built.bits.fault.any
+  header.meta.cut := built.bits.cut
+  header.meta.patch :=
+    ShiftRegister(transport.io.patch, OuterEncrypt.builtTime - TransportHeader.latency)
 
-  private val tags =
-    Mux(builder.io.request.bits.meta.transport, VlanTags.none, VlanTags.of(nextHops.io.result.bits.row))
-  stage.io.result.bits.meta.tags := ShiftRegister(tags, HeaderBuilder.latency)
+  private val tags = Mux(meta2.transport, VlanTags.none, VlanTags.of(nextHops.found.row))
+  header.meta.tags := ShiftRegister(tags, HeaderBuilder.latency)
+
+  // The station of a clear packet, and its first fault: no MTU counts before there is a station.
+  private val station = clearHop.io.station
+  private val clearFault = WireDefault(RingDelay(built.bits.fault, OuterEncrypt.clearWait))
+  private val unresolved = WireDefault(clearHop.io.unresolved)
+  private val clear = WireDefault(station.bits.fault)
+  when(clearFault.txDisabled) {
+    clear := 0.U.asTypeOf(clear)
+    unresolved.valid := false.B
+  }.elsewhen(clear.any)(clearFault.mtu := false.B)
+  private val join = Module(new ClearJoin(OuterEncrypt.packets))
+  join.io.answer.valid := station.valid
+  join.io.answer.bits.mac := station.bits.mac
+  join.io.answer.bits.tags := station.bits.tags
+  join.io.answer.bits.drop := clearFault.any || clear.any
+  join.io.in <> stage.io.out
 
   private val prepend = Module(new HeaderPrepend(HeaderBuilder.lengths, new OuterTreatment))
-  TransportHeader.rewrite(prepend.io.in, stage.io.out)(_.meta.patch)
+  TransportHeader.rewrite(prepend.io.in, join.io.out)(_.meta.patch)
   private val fragmenter = Module(new Fragmenter(new OuterTreatment, EthernetHeader.bytes)(_.cut)())
   fragmenter.io.in <> prepend.io.out
   private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
@@ -163,16 +211,35 @@ class OuterEncrypt(config: OuterConfig) extends Module {
   transmit.io.inject <> injector.io.out
   io.mac <> transmit.io.mac
 
-  io.ready := tunnels.io.ready && nextHops.io.ready && dscps.io.ready && identifiers.io.ready
-  io.events.fault := RegNext(
-    Mux(built.valid, built.bits.fault, 0.U.asTypeOf(new HeaderFault)),
-    0.U.asTypeOf(new HeaderFault)
-  )
+  io.ready := tunnels.io.ready && clearHop.io.ready && dscps.io.ready && identifiers.io.ready
+  private def event[T <: Data](happens: Bool, what: T): T = {
+    val none = 0.U.asTypeOf(chiselTypeOf(what))
+    RegNext(Mux(happens, what, none), none)
+  }
+  io.events.fault := event(built.valid && !awaits, built.bits.fault)
+  io.events.clearFault := event(station.valid, clearFault)
+  io.events.clear := event(station.valid, clear)
+  io.events.unresolved.valid := RegNext(unresolved.valid, false.B)
+  io.events.unresolved.bits := RegNext(unresolved.bits)
+  io.events.hostRowUpset := clearHop.io.upsets.host
+  io.events.prefixRowUpset := clearHop.io.upsets.prefix
   io.events.tunnelRowUpset := RegNext(tunnels.upset, false.B)
-  io.events.nextHopRowUpset := RegNext(nextHops.upset, false.B)
+  io.events.nextHopRowUpset := clearHop.io.upsets.nextHop
   io.events.dscpMapRowUpset := RegNext(dscps.upset, false.B)
   io.events.cut := fragmenter.io.cuts
   io.events.further := fragmenter.io.further
   io.events.inject := injector.io.events
   io.events.transmit := transmit.io.events
+}
+
+object OuterEncrypt {
+
+  /** Packets under way in the look-ups. */
+  private val packets: Int = 32
+
+  /** Cycles from a packet's launch to its headers. */
+  private val builtTime: Int = 2 * DirectTable.latency + HeaderBuilder.latency
+
+  /** Cycles that a clear packet's station takes longer than its headers. */
+  val clearWait: Int = ClearNextHop.latency - builtTime
 }

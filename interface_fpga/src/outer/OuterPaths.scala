@@ -6,7 +6,9 @@ import chisel3.util._
 import sallyport.common.registers.map.{Chip, CommonRegs, OuterCounters, OuterRegs, OuterTables, PuntGroup, PuntReason}
 import sallyport.common.registers.RegisterBankParams
 import sallyport.common.stream.ConnectStream
+import sallyport.common.table.{CuckooTable, CuckooTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
+import sallyport.iface.forwarding.HostEvents
 
 /**
  * The outer chip without its link: both paths, registers, counters and tables.
@@ -15,14 +17,18 @@ import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
  * dropped as not ready. Packets from the link are dropped as disabled while CONTROL.tx_enable is 0.
  * Each packet is counted once as received or injected, and once as sent, punted, merged or dropped
  * by a name (regs/outer.rdl): in any quiescent state the two are equal on each path.
+ *
+ * @param hostTable makes the table of hosts
  */
-class OuterPaths(config: OuterConfig) extends Module {
+class OuterPaths(config: OuterConfig, hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_)) extends Module {
   val io = IO(new PathsIO)
 
   private val build = config.chip.registers ++ Map(
     CommonRegs.capabilitySaBits -> BigInt(config.saBits),
     CommonRegs.capabilitySadBits -> BigInt(config.sadBits),
-    CommonRegs.capabilityPeerBits -> BigInt(config.peerBits)
+    CommonRegs.capabilityPeerBits -> BigInt(config.peerBits),
+    CommonRegs.capabilityHostBits -> BigInt(config.hostBits),
+    CommonRegs.capabilityPrefixBits -> BigInt(config.prefixBits)
   )
   private val registers = Module(
     new InterfaceRegisters(
@@ -33,7 +39,7 @@ class OuterPaths(config: OuterConfig) extends Module {
   )
   registers.io.axil <> io.axil
 
-  private val encrypt = Module(new OuterEncrypt(config))
+  private val encrypt = Module(new OuterEncrypt(config, hostTable))
   private val decrypt = Module(new OuterDecrypt(config))
   private val ready = RegNext(encrypt.io.ready && decrypt.io.ready, false.B)
   private val linkUp = RegNext(io.linkUp, false.B)
@@ -50,6 +56,10 @@ class OuterPaths(config: OuterConfig) extends Module {
   encrypt.io.inject.bits.error := io.inject.bits.error || io.inject.bits.meta.encrypt
   encrypt.io.injectLimit := registers.tokenLimit(OuterRegs.limitInject)
   encrypt.io.portMtu := registers.io.portMtu
+  private val network = registers.io.control(OuterRegs.localPrefix)
+  encrypt.io.box.own := registers.io.receive.own
+  encrypt.io.box.prefixV4 := OuterRegs.LocalPrefix.ipv4(network)
+  encrypt.io.box.prefixV6 := OuterRegs.LocalPrefix.ipv6(network)
   private val seed = registers.io.control(OuterRegs.identifierSeed)
   encrypt.io.seed.valid := OuterRegs.IdentifierSeed.load(seed)
   encrypt.io.seed.bits.first := OuterRegs.IdentifierSeed.first(seed)
@@ -59,7 +69,17 @@ class OuterPaths(config: OuterConfig) extends Module {
   encrypt.io.in <> io.fromLink
   io.macTx <> encrypt.io.mac
   encrypt.io.tunnelTable <> registers.io.table(OuterTables.tunnel)
-  encrypt.io.nextHopTable <> registers.io.table(OuterTables.nextHop)
+  private val clear = encrypt.io.clearTables
+  for (
+    (table, number) <- Seq(
+      clear.nextHop -> OuterTables.nextHop,
+      clear.host -> OuterTables.blackHost,
+      clear.group -> OuterTables.blackHopGroup,
+      clear.prefixes.node -> OuterTables.blackPrefix,
+      clear.prefixes.child -> OuterTables.blackPrefixChild,
+      clear.prefixes.root -> OuterTables.blackPrefixRoot
+    )
+  ) table <> registers.io.table(number)
   encrypt.io.dscpMapTable <> registers.io.table(OuterTables.dscpMap)
 
   decrypt.io.receive := registers.io.receive
@@ -77,7 +97,18 @@ class OuterPaths(config: OuterConfig) extends Module {
   decrypt.io.ruleTable <> registers.io.table(OuterTables.rule)
   decrypt.io.peerTable <> registers.io.table(OuterTables.peer)
 
+  private val hosts = Module(new HostEvents)
+  private val hostControl = registers.io.control(OuterRegs.hostControl)
+  hosts.io.event := encrypt.io.events.unresolved
+  hosts.io.pop := OuterRegs.HostControl.pop(hostControl)
+  hosts.io.clearLost := OuterRegs.HostControl.clearLost(hostControl)
+  registers.io.status(OuterRegs.hostEvent) := hosts.io.value
+  for ((register, n) <- OuterPaths.hostWords.zipWithIndex)
+    registers.io.status(register) := hosts.io.address(32 * n + 31, 32 * n)
+
   private val fault = encrypt.io.events.fault
+  private val clearFault = encrypt.io.events.clearFault
+  private val clearDrops = encrypt.io.events.clear
   private val punt = decrypt.io.events.path.punt
   private val drops = decrypt.io.events.drops
   InterfaceRegisters.count(
@@ -91,16 +122,21 @@ class OuterPaths(config: OuterConfig) extends Module {
       encrypt.io.events.inject
     ),
     Map(
-      OuterCounters.dropTxDisabled -> fault.txDisabled,
+      OuterCounters.dropTxDisabled -> RegNext(fault.txDisabled +& clearFault.txDisabled, 0.U),
       OuterCounters.dropNoIdentifier -> fault.noIdentifier,
       OuterCounters.dropNoTunnel -> fault.noTunnel,
-      OuterCounters.dropNoNextHop -> fault.noNextHop,
+      OuterCounters.dropNoNextHop -> RegNext(fault.noNextHop +& clearDrops.noNextHop, 0.U),
+      OuterCounters.dropUnresolved -> clearDrops.unresolved,
+      OuterCounters.dropHostUpset -> clearDrops.hostUpset,
+      OuterCounters.dropPrefixUpset -> clearDrops.prefixUpset,
+      OuterCounters.hostRowUpset -> encrypt.io.events.hostRowUpset,
+      OuterCounters.prefixRowUpset -> encrypt.io.events.prefixRowUpset,
       OuterCounters.tunnelRowUpset -> encrypt.io.events.tunnelRowUpset,
       OuterCounters.nextHopRowUpset -> encrypt.io.events.nextHopRowUpset,
       OuterCounters.dscpMapRowUpset -> encrypt.io.events.dscpMapRowUpset,
       OuterCounters.fragPackets -> encrypt.io.events.cut,
       OuterCounters.fragSplit -> encrypt.io.events.further,
-      OuterCounters.dropMtu -> fault.mtu,
+      OuterCounters.dropMtu -> RegNext(fault.mtu +& clearFault.mtu, 0.U),
       OuterCounters.dropTtlExpired -> drops.ttlExpired,
       OuterCounters.dropEspTruncated -> drops.espTruncated,
       OuterCounters.dropSadUpset -> drops.sadUpset,
@@ -132,6 +168,9 @@ class OuterPaths(config: OuterConfig) extends Module {
 }
 
 object OuterPaths {
+
+  /** The address of HOST_EVENT, 32 bits each, from bit 0 on. */
+  private val hostWords = Seq(OuterRegs.hostAddr0, OuterRegs.hostAddr1, OuterRegs.hostAddr2, OuterRegs.hostAddr3)
 
   /** Token buckets of [[OuterConfig.puntGroups]]. */
   private val puntLimits = Seq(

@@ -15,9 +15,10 @@ import (
 
 // Sizes are the capacities of the chips' tables.
 type Sizes struct {
-	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Hosts, Peers, Window, WindowRows int
-	// Prefixes are the rows of the last level of the tree of prefixes; 0: the chip has none.
-	Prefixes int
+	SAs, FlowRows, SADRows, InnerRules, OuterRules, RedHops, BlackHops, Peers, Window, WindowRows int
+	// Hosts are the rows of the tables of hosts, and Prefixes those of the last level of the trees
+	// of prefixes, by device; 0: the chip has none.
+	Hosts, Prefixes map[string]int
 	// Policies are the rows of the table of policies by prefix, where row 0 is never used; 0: the
 	// chip has none.
 	Policies int
@@ -45,8 +46,8 @@ type Target struct {
 	// Named are the rows of policies by prefix, in the SPD's order, by destination. In a part, one
 	// that has none any more is there without rows.
 	Named                  map[netip.Prefix][]Placed
-	Hosts                  []Placed // of red
-	Peers                  []Placed // of black; in a part those that came
+	Hosts                  map[string][]Placed // by device
+	Peers                  []Placed            // of black; in a part those that came
 	InnerRules, OuterRules []Placed
 	// of the inner chip, for inbound SAs that have several selector sets and for clear packets
 	InboundRules []Placed
@@ -60,9 +61,10 @@ type Target struct {
 	Hops                         map[string]map[int]Hop // by device
 	Wanted                       map[model.NextHop]bool // whose addresses are to be learned
 	BypassEncrypt, BypassDecrypt bool
-	// Ways are prefixes of the tree, and NoWay those of Linux's that have no next hop with a row.
-	Ways  []Way
-	NoWay []netip.Prefix
+	// Ways are prefixes of the trees, and NoWay those of Linux's that have no next hop with a row,
+	// by device.
+	Ways  map[string][]Way
+	NoWay map[string][]netip.Prefix
 	// Leads are the next hops that rows of SAs and policies lead to.
 	Leads []Lead
 	// Part says what the tables hold besides, if the target is of a part alone: all that it does
@@ -107,7 +109,7 @@ func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Repor
 
 func newCompiler(m *model.Model, old *Image, sizes Sizes, r *model.Report) *compiler {
 	c := &compiler{m: m, old: old, sizes: sizes, report: r, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
-	c.out = Target{Named: map[netip.Prefix][]Placed{}, Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Wanted: map[model.NextHop]bool{}}
+	c.out = Target{Named: map[netip.Prefix][]Placed{}, Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Hosts: map[string][]Placed{}, Ways: map[string][]Way{}, NoWay: map[string][]netip.Prefix{}, Wanted: map[model.NextHop]bool{}}
 	for _, dev := range model.Devices {
 		c.hopRows[dev] = map[netip.Addr]int{}
 	}

@@ -49,7 +49,7 @@ func (c *compiler) hopRow(dev string, hop netip.Addr) (row int, full bool) {
 			taken[index] = true
 		}
 		for index := range old {
-			taken[index] = taken[index] || !c.reuse || dev == xfrm.Red && c.old.Grouped(index)
+			taken[index] = taken[index] || !c.reuse || c.old.Grouped(dev, index)
 		}
 		for row = 1; taken[row]; row++ {
 		}
@@ -105,14 +105,15 @@ func (c *compiler) hops() {
 	}
 }
 
-// hosts gives each host straight behind red a row of its own. Those that were written come first.
+// hosts gives each host straight behind a port a row of its own. Those that were written come
+// first.
 func (c *compiler) hosts() {
 	if c.m.Bump() {
 		return
 	}
 	add := func(host model.NextHop, mac xfrm.MAC, learned bool) {
 		row := hostRow(host.IP, mac, c.m.TagsOf(c.m.HopVLAN(host.Dev, host.IP)))
-		c.out.Hosts = append(c.out.Hosts, Placed{Owner: "the host " + host.IP.String(), Row: row, Optional: learned})
+		c.out.Hosts[host.Dev] = append(c.out.Hosts[host.Dev], Placed{Owner: "the host " + host.IP.String(), Row: row, Optional: learned})
 	}
 	for _, n := range c.m.Neighs {
 		if host := (model.NextHop{Dev: n.Dev, IP: n.IP}); c.m.HasRow(host) {

@@ -50,8 +50,9 @@ type Image struct {
 	DSCPSA      map[int]Row  `json:"dscp_sa,omitempty"`
 	RedHop      map[int]Hop  `json:"red_hop"`
 	BlackHop    map[int]Hop  `json:"black_hop"`
-	// Host are those straight behind red.
-	Host map[int]Row `json:"host,omitempty"`
+	// Host are those straight behind red, and BlackHost those behind black.
+	Host      map[int]Row `json:"host,omitempty"`
+	BlackHost map[int]Row `json:"black_host,omitempty"`
 	// Peer are the far ends of SAs and policies.
 	Peer map[int]Row `json:"peer,omitempty"`
 	// The tree of prefixes has nodes, their children and its roots, and groups of next hops.
@@ -59,6 +60,11 @@ type Image struct {
 	PrefixChild map[int]Row `json:"prefix_child,omitempty"`
 	PrefixRoot  map[int]Row `json:"prefix_root,omitempty"`
 	HopGroup    map[int]Row `json:"hop_group,omitempty"`
+	// The outer chip has a tree of its own for clear packets.
+	BlackPrefix      map[int]Row `json:"black_prefix,omitempty"`
+	BlackPrefixChild map[int]Row `json:"black_prefix_child,omitempty"`
+	BlackPrefixRoot  map[int]Row `json:"black_prefix_root,omitempty"`
+	BlackHopGroup    map[int]Row `json:"black_hop_group,omitempty"`
 	// PrefixPolicy are the policies by prefix, to which the tree leads, too.
 	PrefixPolicy map[int]Row `json:"prefix_policy,omitempty"`
 	OutKeys      RowSet      `json:"out_keys"`
@@ -70,9 +76,11 @@ func (i *Image) Rows() map[string]*map[int]Row {
 	return map[string]*map[int]Row{
 		regs.InnerTableFlow.Name: &i.Flow, regs.OuterTableSad.Name: &i.SAD, regs.InnerTableSelector.Name: &i.Selector, regs.OuterTableTunnel.Name: &i.Tunnel,
 		regs.InnerTableDummy.Name: &i.Dummy, regs.OuterTableDscpMap.Name: &i.DSCPMap, regs.InnerTableDscpSa.Name: &i.DSCPSA,
-		regs.InnerTableHost.Name: &i.Host, regs.OuterTablePeer.Name: &i.Peer,
+		regs.InnerTableHost.Name: &i.Host, regs.OuterTableBlackHost.Name: &i.BlackHost, regs.OuterTablePeer.Name: &i.Peer,
 		regs.InnerTablePrefix.Name: &i.Prefix, regs.InnerTablePrefixChild.Name: &i.PrefixChild, regs.InnerTablePrefixRoot.Name: &i.PrefixRoot,
 		regs.InnerTableHopGroup.Name: &i.HopGroup, regs.InnerTablePrefixPolicy.Name: &i.PrefixPolicy,
+		regs.OuterTableBlackPrefix.Name: &i.BlackPrefix, regs.OuterTableBlackPrefixChild.Name: &i.BlackPrefixChild, regs.OuterTableBlackPrefixRoot.Name: &i.BlackPrefixRoot,
+		regs.OuterTableBlackHopGroup.Name: &i.BlackHopGroup,
 	}
 }
 

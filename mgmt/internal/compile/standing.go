@@ -26,7 +26,7 @@ type Standing struct {
 	flows          map[int]int       // how many flows and rows by prefix lead to an outbound SA
 	clear          map[int]int       // how many of these lead to a next hop of black
 	roomless       map[string]Placed // peers without a row, by their keys
-	ways           *Ways             // nil if they have to be read from the image
+	ways           map[string]*Ways  // by device; nil if they have to be read from the image
 	bypass         [2]bool           // the crypto chip lets clear packets pass, each way
 }
 
@@ -97,16 +97,17 @@ func (s *Standing) flow(row Row, by int) {
 	}
 }
 
-// TakeWays gives the tree of prefixes to a change, which gives it back once it is done.
-func (s *Standing) TakeWays() (w *Ways) {
+// TakeWays gives the trees of prefixes, by device, to a change, which gives them back once it is
+// done.
+func (s *Standing) TakeWays() (w map[string]*Ways) {
 	w, s.ways = s.ways, nil
 	return w
 }
 
-// KeepWays takes the tree back.
-func (s *Standing) KeepWays(w *Ways) { s.ways = w }
+// KeepWays takes the trees back.
+func (s *Standing) KeepWays(w map[string]*Ways) { s.ways = w }
 
-// HasWays says whether the tree is known.
+// HasWays says whether the trees are known.
 func (s *Standing) HasWays() bool { return s.ways != nil }
 
 // Protects says whether a flow or a policy by prefix protects by the SA of a row.

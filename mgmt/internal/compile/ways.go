@@ -14,7 +14,7 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Ways are where the red port sends packets to prefixes, as the inner chip's tree has them, and the
+// Ways are where a port sends packets to prefixes, as its chip's tree has them; and, of red, the
 // policies of prefixes of destinations, whose trees share its rows.
 type Ways struct {
 	Table *prefixes.Table
@@ -29,21 +29,24 @@ type Way struct {
 	Linux bool // it is one of Linux's routes, and left out where there is no room
 }
 
-// gateways give each gateway of a route out of red its next-hop row. Of Linux's some may find no
-// room.
+// trees are the devices whose chip has a tree of prefixes.
+func (c *compiler) trees() []string {
+	return slices.DeleteFunc(slices.Clone(model.Devices), func(dev string) bool { return c.sizes.Prefixes[dev] == 0 })
+}
+
+// gateways give each gateway of a route its next-hop row. Of Linux's some may find no room.
 func (c *compiler) gateways() error {
-	if c.sizes.Prefixes == 0 {
-		return nil
-	}
-	for _, hop := range c.m.Gateways() {
-		if _, full := c.hopRow(xfrm.Red, hop); full {
-			if c.m.Routed(xfrm.Red, hop) {
-				return c.noHop(xfrm.Red, hop, xfrm.Pos{})
+	for _, dev := range c.trees() {
+		for _, hop := range c.m.Gateways(dev) {
+			if _, full := c.hopRow(dev, hop); full {
+				if c.m.Routed(dev, hop) {
+					return c.noHop(dev, hop, xfrm.Pos{})
+				}
+				continue
 			}
-			continue
-		}
-		if hop != model.Nowhere {
-			c.want(model.NextHop{Dev: xfrm.Red, IP: hop})
+			if hop != model.Nowhere {
+				c.want(model.NextHop{Dev: dev, IP: hop})
+			}
 		}
 	}
 	return nil
@@ -51,55 +54,59 @@ func (c *compiler) gateways() error {
 
 // ways makes those of all prefixes, or, of a part, of those whose routes were learned anew.
 func (c *compiler) ways() error {
-	if c.sizes.Prefixes == 0 {
-		return nil
-	}
-	if c.standing == nil {
+	for _, dev := range c.trees() {
+		if c.standing != nil {
+			c.learnedWays(dev)
+			continue
+		}
 		for _, r := range c.m.Routes {
-			if r.Dev == xfrm.Red && !learned.Treeable(r.Prefix) {
+			if r.Dev == dev && !learned.Treeable(r.Prefix) {
 				c.report.Warn(xfrm.Pos{}, "the route to %s is longer than /64, which the tree of prefixes cannot hold: its packets follow a shorter route, or their SA or policy", r.Prefix)
 			}
 		}
-		for _, way := range c.m.Ways() {
-			c.way(way)
-		}
-		return nil
-	}
-	for _, p := range slices.SortedFunc(maps.Keys(c.m.Changes.Routes), learned.Compare) {
-		way, is := c.m.WayOf(p)
-		switch {
-		case is:
-			c.way(way)
-		case learned.Treeable(p):
-			c.out.Ways = append(c.out.Ways, Way{Route: prefixes.Route{Prefix: p}, Linux: true})
+		for _, way := range c.m.Ways(dev) {
+			c.way(dev, way)
 		}
 	}
 	return nil
 }
 
+// learnedWays makes those of prefixes whose routes were learned anew.
+func (c *compiler) learnedWays(dev string) {
+	for _, p := range slices.SortedFunc(maps.Keys(c.m.Changes.Routes[dev]), learned.Compare) {
+		way, is := c.m.WayOf(dev, p)
+		switch {
+		case is:
+			c.way(dev, way)
+		case learned.Treeable(p):
+			c.out.Ways[dev] = append(c.out.Ways[dev], Way{Route: prefixes.Route{Prefix: p}, Linux: true})
+		}
+	}
+}
+
 // way makes one. Gateways without a next-hop row are left out, and a prefix without any other is
 // refused.
-func (c *compiler) way(w model.Way) {
+func (c *compiler) way(dev string, w model.Way) {
 	hops := prefixes.Connected()
 	if len(w.Via) > 0 {
 		var rows []uint8
 		for _, via := range w.Via {
-			if row, has := c.hopRows[xfrm.Red][via]; has {
+			if row, has := c.hopRows[dev][via]; has {
 				rows = append(rows, uint8(row))
 			}
 		}
 		var err error
 		if hops, err = prefixes.Via(rows...); err != nil {
-			c.out.NoWay = append(c.out.NoWay, w.Prefix)
+			c.out.NoWay[dev] = append(c.out.NoWay[dev], w.Prefix)
 		}
 	}
-	c.out.Ways = append(c.out.Ways, Way{prefixes.Route{Prefix: w.Prefix, Hops: hops}, w.Linux})
+	c.out.Ways[dev] = append(c.out.Ways[dev], Way{prefixes.Route{Prefix: w.Prefix, Hops: hops}, w.Linux})
 }
 
-// Grouped says whether a group of next hops on the chip names a next-hop row of red.
-func (i *Image) Grouped(index int) bool {
+// Grouped says whether a group of next hops on the chip names a next-hop row of a device.
+func (i *Image) Grouped(dev string, index int) bool {
 	f := regs.HopGroupRow
-	for _, row := range i.HopGroup {
+	for _, row := range *i.Rows()[TreeTable(dev, regs.InnerTableHopGroup).Name] {
 		for n, field := range []regs.Field{f.Hop0, f.Hop1, f.Hop2, f.Hop3} {
 			if f.Valid.Get(row) == 1 && f.Connected.Get(row) == 0 && uint64(n) <= f.Last.Get(row) && int(field.Get(row)) == index {
 				return true
@@ -109,17 +116,28 @@ func (i *Image) Grouped(index int) bool {
 	return false
 }
 
+// TreeTable is the table of a device's chip that is as the given one of the inner chip's trees.
+func TreeTable(dev string, table regs.Table) regs.Table {
+	if dev == xfrm.Black {
+		return prefixes.OnBlack(table)
+	}
+	return table
+}
+
 // WaysOf is the tree of the rows of an image, which the next change leads to all of its prefixes.
-func WaysOf(i *Image, leaves int) (*Ways, error) {
+func WaysOf(i *Image, dev string, leaves int) (*Ways, error) {
+	rows := i.Rows()
 	read := func(table regs.Table, index int) ([]uint32, error) {
 		row := make(Row, table.Words())
-		copy(row, (*i.Rows()[table.Name])[index])
+		copy(row, (*rows[TreeTable(dev, table).Name])[index])
 		return row, nil
 	}
 	table, err := prefixes.Resume(leaves, read)
 	ways := &Ways{Table: table, Hops: map[netip.Prefix]prefixes.Hops{}}
-	for row := range i.PrefixPolicy {
-		ways.Rows.Add(row)
+	if dev == xfrm.Red {
+		for row := range i.PrefixPolicy {
+			ways.Rows.Add(row)
+		}
 	}
 	return ways, err
 }

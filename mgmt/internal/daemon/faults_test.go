@@ -16,6 +16,7 @@ import (
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/shares"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // TestTellExpired: traceroute's packets of one source are answered up to its share, those of
@@ -202,7 +203,7 @@ func TestTellBehindTunnel(t *testing.T) {
 		p := netip.MustParsePrefix(network)
 		changes = append(changes, learned.Change{Prefix: p, Route: &learned.Route{Prefix: p, Type: kind}})
 	}
-	if taken, err := r.daemon.session.LearnRoutes(changes); !taken || err != nil {
+	if taken, err := r.daemon.session.LearnRoutes(xfrm.Red, changes); !taken || err != nil {
 		t.Fatal(taken, err)
 	}
 	packet := func(network, to byte) []byte {

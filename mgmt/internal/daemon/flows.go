@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
@@ -122,7 +123,7 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan []byte, tunnel b
 			case !ok || uint32(length) > v.RedMTU(xfrm.Selector{}): // Linux would have to cut it
 			case v.Resolves(host):
 				d.host.waiting.Keep(host, waiting.Packet{Frame: frame, Tunnel: tunnel}, d.now())
-				d.seek(host)
+				d.seek(model.NextHop{Dev: xfrm.Red, IP: host})
 			default:
 				err = d.tellFault(frame, noRoute, d.towardsBlack(tunnel))
 			}
@@ -133,8 +134,8 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan []byte, tunnel b
 	}
 }
 
-// seek has Linux look for a host at red.
-func (d *Daemon) seek(host netip.Addr) {
+// seek has Linux look for a host.
+func (d *Daemon) seek(host model.NextHop) {
 	select {
 	case d.host.unresolved <- host:
 	default: // its next packets tell again

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/netip"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +18,7 @@ import (
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/waiting"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // host is Linux behind the ports of the box: two devices, and the way to them.
@@ -30,10 +30,10 @@ type host struct {
 	own     map[uint32]chan []byte // and Linux's own
 	paths   chan model.PathReport
 	strays  *punt.Strays
-	// hosts at the red port that packets went to and that have no row, and packets to them
-	unresolved chan netip.Addr
+	// hosts at the ports that packets went to and that have no row, and packets to those at red
+	unresolved chan model.NextHop
 	waiting    waiting.Packets
-	routes     *rib.Follower // nil if the chip has no tree of prefixes
+	routes     map[string]*rib.Follower // by device; none if its chip has no tree of prefixes
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's. A frame of Linux's
@@ -88,10 +88,13 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 	}
 	d.host = &host{
 		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan []byte{}, own: map[uint32]chan []byte{},
-		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan netip.Addr, mostAsking),
+		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan model.NextHop, mostAsking),
 	}
-	if rows := d.session.Box.Capabilities[transport.Inner].PrefixRows; rows > 0 {
-		d.host.routes = rib.New(router{d}, prefixes.MostRoutes(rows), d.log)
+	d.host.routes = map[string]*rib.Follower{}
+	for dev, chip := range map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer} {
+		if rows := d.session.Box.Capabilities[chip].PrefixRows; rows > 0 {
+			d.host.routes[dev] = rib.New(router{d, dev}, dev, prefixes.MostRoutes(rows), d.log)
+		}
 	}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
@@ -143,8 +146,8 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	serve(d.host.queues, regs.PuntReasonClearHost, hosts(false))
 	group.Go(func() error { return d.followPaths(ctx, d.host.paths) })
 	group.Go(func() error { return d.followNeighbours(ctx) })
-	if d.host.routes != nil {
-		group.Go(func() error { return d.host.routes.Follow(ctx, d.host.devices) })
+	for dev, routes := range d.host.routes {
+		group.Go(func() error { return routes.Follow(ctx, source{d.host.devices, portOf[dev]}) })
 	}
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
@@ -168,15 +171,28 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	return group.Wait()
 }
 
-// router is the box as what learns Linux's routes.
-type router struct{ d *Daemon }
+// source is a device's part of Linux's routes.
+type source struct {
+	devices *punt.Devices
+	port    uint8
+}
+
+func (s source) Routes(ctx context.Context, to punt.RouteTable) error {
+	return s.devices.Routes(ctx, s.port, to)
+}
+
+// router is the box as what learns Linux's routes behind a port.
+type router struct {
+	d   *Daemon
+	dev string
+}
 
 // LearnRoutes takes changes of routes. What cannot be written now is tried again.
 func (r router) LearnRoutes(changes []learned.Change) (taken bool, err error) {
 	r.d.mu.Lock()
 	defer r.d.mu.Unlock()
 	if err = r.d.prepare(); err == nil {
-		taken, err = r.d.session.LearnRoutes(changes)
+		taken, err = r.d.session.LearnRoutes(r.dev, changes)
 	}
 	if session.IsInput(err) { // of the configuration, which the routes have to wait for
 		r.d.log.Warn("routes of Linux wait: " + err.Error())
@@ -191,7 +207,7 @@ func (r router) LearnedRoutes() (*learned.Routes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &v.Model().FromLinux, nil
+	return v.Model().FromLinux[r.dev], nil
 }
 
 // hostChanged gives the devices the addresses that their ports have after a change. An MTU takes

@@ -27,6 +27,7 @@ import (
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/waiting"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // alone runs a test again, as a process in a network namespace of its own, and says whether this is
@@ -219,7 +220,7 @@ func TestHost(t *testing.T) {
 	e.expect("01 " + arpAsk + boxBlack + "000000000000 c00002fe")
 	e.punt(transport.PortBlack, regs.PuntReasonArp, "0262c0000201 0200000002fe 0806"+arpTell+"0200000002fe c00002fe 0262c0000201 c0000201")
 	r.until("the gateway's address", func() bool { return r.hasHop("0200000002fe") })
-	r.same("neigh show", r.get("command", `,"words":["neigh","show"]`)["output"], "192.0.2.254 dev black lladdr 02:00:00:00:02:fe nud reachable\n")
+	r.same("neigh show", r.get("command", `,"words":["neigh","show"]`)["output"], "192.0.2.2 dev black lladdr 02:00:00:00:02:02 nud reachable\n192.0.2.254 dev black lladdr 02:00:00:00:02:fe nud reachable\n")
 
 	// Linux learns another address, and forgets: the chips have the last known address.
 	gateway := &netlink.Neigh{LinkIndex: r.link("sp-black").Attrs().Index, State: netlink.NUD_STALE, IP: net.IPv4(192, 0, 2, 254), HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 3, 254}}
@@ -285,10 +286,14 @@ func TestHost(t *testing.T) {
 
 // hasHost says whether a row of red's hosts has an address.
 func (r *rig) hasHost(mac string) bool {
+	return r.hasHostOn(transport.Inner, regs.InnerTableHost, mac)
+}
+
+func (r *rig) hasHostOn(c transport.Chip, table regs.Table, mac string) bool {
 	r.daemon.mu.Lock()
 	defer r.daemon.mu.Unlock()
 	f := regs.HostRow
-	for _, row := range r.fake.Table(transport.Inner, regs.InnerTableHost) {
+	for _, row := range r.fake.Table(c, table) {
 		if f.Valid.Get(row) == 1 && fmt.Sprintf("%012x", bits.ReverseBytes64(f.Mac.Get(row))>>16) == mac {
 			return true
 		}
@@ -296,8 +301,8 @@ func (r *rig) hasHost(mac string) bool {
 	return false
 }
 
-// TestUnresolved: a host on red that packets went to is looked for once, and gets a row when it
-// answers. The row follows its address, and goes when it is deleted or does not answer. Nothing is
+// TestUnresolved: a host that packets went to is looked for once, and gets a row when it answers.
+// The row follows its address, and goes when it is deleted or does not answer. Nothing is
 // looked for elsewhere.
 func TestUnresolved(t *testing.T) {
 	if !alone(t) {
@@ -315,7 +320,7 @@ func TestUnresolved(t *testing.T) {
 		}
 	}
 	for _, host := range []string{"10.2.0.9", "10.1.0.255", "10.1.0.1", "2001:db8::9", "10.1.0.9"} {
-		r.fake.Unresolved(netip.MustParseAddr(host))
+		r.fake.Unresolved(transport.Inner, netip.MustParseAddr(host))
 	}
 	poll()
 	const boxRed = "02720a010001 0a010001 "
@@ -334,7 +339,7 @@ func TestUnresolved(t *testing.T) {
 	}
 	r.until("the end of a host that was deleted", func() bool { return !r.hasHost("020000000109") })
 	// Its next packet has it looked for again.
-	r.fake.Unresolved(netip.MustParseAddr("10.1.0.9"))
+	r.fake.Unresolved(transport.Inner, netip.MustParseAddr("10.1.0.9"))
 	poll()
 	e.expect("00 " + arpAsk + boxRed + "000000000000 0a010009")
 	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000209 0806"+arpTell+"020000000209 0a010009 02720a010001 0a010001")
@@ -345,6 +350,15 @@ func TestUnresolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until("the end of a host that does not answer", func() bool { return !r.hasHost("020000000209") })
+	// A host behind black is found likewise, and has its row in the outer chip.
+	r.fake.Unresolved(transport.Outer, netip.MustParseAddr("192.0.2.77"))
+	poll()
+	e.expect("01 " + arpAsk + boxBlack + "000000000000 c000024d")
+	e.punt(transport.PortBlack, regs.PuntReasonArp, "0262c0000201 02000000004d 0806"+arpTell+"02000000004d c000024d 0262c0000201 c0000201")
+	r.until("the row of a host behind black", func() bool {
+		return r.hasHostOn(transport.Outer, regs.OuterTableBlackHost, "02000000004d")
+	})
+	r.same("hosts of red", r.hasHost("02000000004d"), false)
 	for end := false; !end; {
 		select {
 		case asked := <-e.arp:
@@ -437,7 +451,7 @@ func TestRoutes(t *testing.T) {
 		return
 	}
 	r := newSizedRig(t, 8)
-	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red", "neigh add 10.1.0.3 lladdr 02:00:00:00:00:03 dev red")
+	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red", "neigh add 10.1.0.3 lladdr 02:00:00:00:00:03 dev red", "neigh add 192.0.2.254 lladdr 02:00:00:00:00:fe dev black")
 	r.host()
 	ip := func(words string) {
 		t.Helper()
@@ -445,11 +459,12 @@ func TestRoutes(t *testing.T) {
 			t.Fatalf("ip %s: %v\n%s", words, err, out)
 		}
 	}
-	// way is where packets go: to the last bytes of the MAC addresses of their next hops.
-	way := func(to string) string {
+	nextHops := map[transport.Chip]regs.Table{transport.Inner: regs.InnerTableNextHop, transport.Outer: regs.OuterTableNextHop}
+	// wayOn is where packets go: to the last bytes of the MAC addresses of their next hops.
+	wayOn := func(c transport.Chip, to string) string {
 		r.daemon.mu.Lock()
 		defer r.daemon.mu.Unlock()
-		way, err := r.fake.Route(netip.MustParseAddr(to))
+		way, err := r.fake.Route(c, netip.MustParseAddr(to))
 		if err != nil {
 			t.Error(err)
 		}
@@ -459,7 +474,7 @@ func TestRoutes(t *testing.T) {
 			if _, err := fmt.Sscan(hop, &index); err != nil {
 				return way
 			}
-			row := r.fake.Table(transport.Inner, regs.InnerTableNextHop)[index]
+			row := r.fake.Table(c, nextHops[c])[index]
 			if hops[i] = "none"; row != nil {
 				hops[i] = fmt.Sprint(testbox.RowBytes(row)[5])
 			}
@@ -467,6 +482,7 @@ func TestRoutes(t *testing.T) {
 		slices.Sort(hops)
 		return strings.Join(hops, " ")
 	}
+	way := func(to string) string { return wayOn(transport.Inner, to) }
 	until := func(to, want string) {
 		t.Helper()
 		r.until("packets to "+to+" go to "+want, func() bool { return way(to) == want })
@@ -486,7 +502,14 @@ func TestRoutes(t *testing.T) {
 	ip("route add blackhole 10.2.3.0/24")
 	r.until("a way to nowhere", func() bool { return way("10.2.3.1") == "none" })
 	r.same("route show", r.get("command", `,"words":["route","show"]`)["output"],
-		"10.1.0.0/24 dev red proto kernel\n10.2.0.0/16 via 10.1.0.3 dev red proto boot metric 20\nblackhole 10.2.3.0/24 proto boot\n")
+		"10.1.0.0/24 dev red proto kernel\n10.2.0.0/16 via 10.1.0.3 dev red proto boot metric 20\nblackhole 10.2.3.0/24 proto boot\n192.0.2.0/24 dev black proto kernel\n")
+	ip("route add 198.51.100.0/24 via 192.0.2.254")
+	onBlack := func(to string) string { return wayOn(transport.Outer, to) }
+	r.until("a route behind black", func() bool { return onBlack("198.51.100.9") == "254" })
+	r.same("hosts of black", onBlack("192.0.2.9"), "connected")
+	r.same("a way to nowhere on black", onBlack("10.2.3.1"), "none")
+	r.same("routes of red on black", onBlack("10.2.0.1"), "")
+	r.same("routes of black on red", way("198.51.100.9"), "")
 	ip("route add default via 10.9.0.2")     // of another device
 	ip("route add 10.2.4.0/24 via 10.9.0.2") // more exact than red's
 	ip("route add 10.3.0.0/16 dev sp-red table 100")
@@ -545,7 +568,7 @@ func TestManyRoutes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v.Model().FromLinux.Len()
+		return v.Model().FromLinux[xfrm.Red].Len()
 	}
 	client := r.dial()
 	batch("add")
@@ -560,7 +583,7 @@ func TestManyRoutes(t *testing.T) {
 	})
 	t.Logf("%d routes took %v; a command took %v at most", count, time.Since(begun), slowest)
 	for n := range count {
-		if way, err := r.fake.Route(netip.AddrFrom4([4]byte{20, byte(n / 256), byte(n), 9})); err != nil || way != "[1]" {
+		if way, err := r.fake.Route(transport.Inner, netip.AddrFrom4([4]byte{20, byte(n / 256), byte(n), 9})); err != nil || way != "[1]" {
 			t.Fatal(n, way, err)
 		}
 	}

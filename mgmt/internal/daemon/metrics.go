@@ -50,8 +50,8 @@ func NewMetrics(d *Daemon) *Metrics {
 		byPrefix: prometheus.NewDesc("sallyport_policies_by_prefix", "Out policies that the inner chip finds by prefix.", nil, nil),
 		events:   prometheus.NewDesc("sallyport_events_total", "Events taken from the chips since the daemon started.", []string{"event"}, nil),
 		left:     prometheus.NewDesc("sallyport_event_queue_left_total", "Polls and changes after which a chip's queue still had events, since the daemon started.", []string{"queue"}, nil),
-		routes:   prometheus.NewDesc("sallyport_linux_routes", "Routes of Linux on red: installed in the chip, refused for want of room, or too_long for it.", []string{"state"}, nil),
-		over:     prometheus.NewDesc("sallyport_linux_routes_over_total", "Routes of Linux on red beyond those that the daemon keeps, since it started.", nil, nil),
+		routes:   prometheus.NewDesc("sallyport_linux_routes", "Routes of Linux on a port: installed in its chip, refused for want of room, or too_long for it.", []string{"port", "state"}, nil),
+		over:     prometheus.NewDesc("sallyport_linux_routes_over_total", "Routes of Linux on a port beyond those that the daemon keeps, since it started.", []string{"port"}, nil),
 		ready:    prometheus.NewDesc("sallyport_ready", "1 if a chip has cleared its tables since its reset.", []string{"chip"}, nil),
 		tamper:   prometheus.NewDesc("sallyport_tamper", "1 if a chip's tamper input was active since its reset.", []string{"chip"}, nil),
 		linkUp:   prometheus.NewDesc("sallyport_link_up", "1 if the link between the crypto chip and another one is up.", []string{"link"}, nil),
@@ -144,12 +144,15 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.NewInvalidMetric(m.sas, err)
 		return
 	}
-	routes := &v.Model().FromLinux
-	for state, count := range map[string]int{"installed": routes.Len() - routes.Refused() - routes.Long(), "refused": routes.Refused(), "too_long": routes.Long()} {
-		out <- prometheus.MustNewConstMetric(m.routes, prometheus.GaugeValue, float64(count), state)
+	for dev, routes := range v.Model().FromLinux {
+		for state, count := range map[string]int{"installed": routes.Len() - routes.Refused() - routes.Long(), "refused": routes.Refused(), "too_long": routes.Long()} {
+			out <- prometheus.MustNewConstMetric(m.routes, prometheus.GaugeValue, float64(count), dev, state)
+		}
 	}
-	if d.host != nil && d.host.routes != nil {
-		out <- prometheus.MustNewConstMetric(m.over, prometheus.CounterValue, float64(d.host.routes.Over()))
+	if d.host != nil {
+		for dev, routes := range d.host.routes {
+			out <- prometheus.MustNewConstMetric(m.over, prometheus.CounterValue, float64(routes.Over()), dev)
+		}
 	}
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut} {
 		out <- prometheus.MustNewConstMetric(m.sas, prometheus.GaugeValue, float64(v.Model().SAs.Count(dir)), string(dir))

@@ -53,7 +53,7 @@ type neighbours struct {
 	left   budget                      // of this second
 	turn   int                         // the wanted host that is looked for first
 	last   time.Time                   // of the last change of the chips
-	full   bool                        // there was no room for a host
+	full   map[string]bool             // by device: there was no room for a host
 }
 
 // budget is how many hosts of each kind Linux may still be asked for.
@@ -69,7 +69,7 @@ type probe struct {
 // followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the
 // chips fail.
 func (d *Daemon) followNeighbours(ctx context.Context) error {
-	n := &neighbours{daemon: d, failed: map[model.NextHop]bool{}, asked: map[model.NextHop]time.Time{}, seen: map[model.NextHop]time.Time{}, left: perSecond}
+	n := &neighbours{daemon: d, failed: map[model.NextHop]bool{}, asked: map[model.NextHop]time.Time{}, seen: map[model.NextHop]time.Time{}, left: perSecond, full: map[string]bool{}}
 	for ctx.Err() == nil {
 		found, err := d.host.devices.Neighbours(ctx)
 		if err != nil {
@@ -111,11 +111,11 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 			}
 			continue
 		case host := <-n.daemon.host.unresolved:
-			hop := model.NextHop{Dev: xfrm.Red, IP: host}
-			n.ask(hop)
+			n.ask(host)
 			soon()
-			if mac, known := n.known[hop]; known { // since the chip has looked for it
-				if err := n.daemon.forward(host, mac); err != nil {
+			// It is known since the chip has looked for it.
+			if mac, known := n.known[host]; known && host.Dev == xfrm.Red {
+				if err := n.daemon.forward(host.IP, mac); err != nil {
 					return err
 				}
 			}
@@ -293,7 +293,10 @@ func (n *neighbours) learn() (*model.Model, []model.NextHop, error) {
 // hosts are those that have rows of their own: the ones there were, unless they do not answer, and
 // further ones as long as there is room.
 func (n *neighbours) hosts(m *model.Model, before map[model.NextHop]xfrm.MAC) map[model.NextHop]xfrm.MAC {
-	learned := map[model.NextHop]xfrm.MAC{}
+	learned, room, full := map[model.NextHop]xfrm.MAC{}, map[string]int{}, map[string]bool{}
+	for _, dev := range model.Devices {
+		room[dev] = n.daemon.session.HostRoom(m, dev)
+	}
 	for hop, mac := range before {
 		if !m.Resolves(hop) || n.failed[hop] {
 			continue
@@ -302,20 +305,23 @@ func (n *neighbours) hosts(m *model.Model, before map[model.NextHop]xfrm.MAC) ma
 			mac = now
 		}
 		learned[hop] = mac
+		room[hop.Dev]--
 	}
-	room := n.daemon.session.HostRoom(m)
-	full := false
 	for hop, mac := range n.known {
 		if _, has := learned[hop]; has || !m.Resolves(hop) {
 			continue
 		}
-		if full = len(learned) >= room; full {
-			break
+		if room[hop.Dev] <= 0 {
+			full[hop.Dev] = true
+			continue
 		}
 		learned[hop] = mac
+		room[hop.Dev]--
 	}
-	if full && !n.full {
-		n.daemon.log.Warn("no room for a further host on red: packets to it are dropped", "hosts", len(learned))
+	for dev := range full {
+		if !n.full[dev] {
+			n.daemon.log.Warn("no room for a further host on "+dev+": packets to it are dropped", "hosts", len(learned))
+		}
 	}
 	n.full = full
 	return learned

@@ -22,12 +22,14 @@ type eventQueue struct {
 var (
 	lifetimeQueue = eventQueue{"lifetime", transport.Inner, regs.InnerLifetimeEvent, regs.InnerLifetimeControl}
 	peerQueue     = eventQueue{"peer", transport.Inner, regs.InnerPeerEvent, regs.InnerPeerControl}
-	hostQueue     = eventQueue{"host", transport.Inner, regs.InnerHostEvent, regs.InnerHostControl}
 )
 
 // QueueNames are those in Source.Left.
 func QueueNames() []string {
-	names := []string{lifetimeQueue.name, peerQueue.name, hostQueue.name}
+	names := []string{lifetimeQueue.name, peerQueue.name}
+	for _, q := range hostQueues {
+		names = append(names, q.name)
+	}
 	for _, q := range auditQueues {
 		names = append(names, q.name)
 	}

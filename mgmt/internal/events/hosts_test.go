@@ -8,13 +8,16 @@ import (
 	"testing"
 
 	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
-// TestHosts: the hosts of events, of both IP versions, each once; 16 at a time.
+// TestHosts: the hosts of both ports' events, of both IP versions, each once; 16 at a time.
 func TestHosts(t *testing.T) {
 	r := newRig(t, fakebox.Small)
-	take := func() (hosts []netip.Addr) {
+	take := func() (hosts []model.NextHop) {
 		t.Helper()
 		if err := r.Session(func(s *session.Session) (err error) { hosts, err = s.Unresolved(); return err }); err != nil {
 			t.Fatal(err)
@@ -24,9 +27,15 @@ func TestHosts(t *testing.T) {
 	if got := take(); len(got) != 0 {
 		t.Errorf("%v without events", got)
 	}
-	want := []netip.Addr{netip.MustParseAddr("10.1.0.9"), netip.MustParseAddr("2001:db8:1:2:3:4:5:6"), netip.MustParseAddr("::10.1.0.9")}
-	for _, host := range want {
-		r.Fake.Unresolved(host)
+	var want []model.NextHop
+	addrs := []netip.Addr{netip.MustParseAddr("10.1.0.9"), netip.MustParseAddr("2001:db8:1:2:3:4:5:6"), netip.MustParseAddr("::10.1.0.9")}
+	for _, host := range addrs {
+		r.Fake.Unresolved(transport.Inner, host)
+		want = append(want, model.NextHop{Dev: xfrm.Red, IP: host})
+	}
+	for _, host := range addrs[1:] {
+		r.Fake.Unresolved(transport.Outer, host)
+		want = append(want, model.NextHop{Dev: xfrm.Black, IP: host})
 	}
 	if got := take(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
@@ -35,7 +44,7 @@ func TestHosts(t *testing.T) {
 		t.Errorf("%v again", got)
 	}
 	for n := range 20 {
-		r.Fake.Unresolved(netip.AddrFrom4([4]byte{10, 1, 0, byte(n)}))
+		r.Fake.Unresolved(transport.Inner, netip.AddrFrom4([4]byte{10, 1, 0, byte(n)}))
 	}
 	if got := take(); len(got) != 16 {
 		t.Errorf("%d of 16 events", len(got))

@@ -30,8 +30,8 @@ func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
 // were freed.
 func (b *Box) Late(event uint32) { b.raise(&b.peers, event) }
 
-// Unresolved is a packet to a host at the red port that has no row.
-func (b *Box) Unresolved(host netip.Addr) {
+// Unresolved is a packet to a host at the port of the inner or the outer chip that has no row.
+func (b *Box) Unresolved(c transport.Chip, host netip.Addr) {
 	event := []uint32{4, 0, 0, 0, 0}
 	if host.Is6() {
 		event[0] = 6
@@ -40,7 +40,11 @@ func (b *Box) Unresolved(host netip.Addr) {
 	for n := range len(bytes) / 4 {
 		event[1+n] = binary.BigEndian.Uint32(bytes[len(bytes)-4*(n+1):])
 	}
-	b.raise(&b.hosts, event...)
+	of := &b.hosts[0]
+	if c == transport.Outer {
+		of = &b.hosts[1]
+	}
+	b.raise(of, event...)
 }
 
 // Drop drops an authentic packet of an inbound SA, as the inner chip does for a reason of the audit

@@ -63,12 +63,12 @@ type Box struct {
 	// PulseAfter n is a tamper pulse before the n-th access from now; 0 is none.
 	PulseAfter int
 
-	events queue   // of lifetimes
-	peers  queue   // events of peers that have moved
-	hosts  queue   // events of packets to hosts without a row
-	audit  queue   // events of packets that the inner chip dropped
-	forged queue   // events of packets that the crypto chip did
-	places []place // at the outer chip
+	events queue    // of lifetimes
+	peers  queue    // events of peers that have moved
+	hosts  [2]queue // events of packets to hosts without a row, at red and at black
+	audit  queue    // events of packets that the inner chip dropped
+	forged queue    // events of packets that the crypto chip did
+	places []place  // at the outer chip
 	round  uint32
 	// IdentifierKey has the words of the outer chip's key of identifications since its first one.
 	IdentifierKey []uint16
@@ -105,9 +105,14 @@ func New(s Sizes) *Box {
 	b := &Box{
 		events: queue{registers: []regs.Register{regs.InnerLifetimeEvent}},
 		peers:  queue{registers: []regs.Register{regs.InnerPeerEvent}},
-		hosts: queue{registers: []regs.Register{
-			regs.InnerHostEvent, regs.InnerHostAddr0, regs.InnerHostAddr1, regs.InnerHostAddr2, regs.InnerHostAddr3,
-		}},
+		hosts: [2]queue{
+			{registers: []regs.Register{
+				regs.InnerHostEvent, regs.InnerHostAddr0, regs.InnerHostAddr1, regs.InnerHostAddr2, regs.InnerHostAddr3,
+			}},
+			{chip: transport.Outer, registers: []regs.Register{
+				regs.OuterHostEvent, regs.OuterHostAddr0, regs.OuterHostAddr1, regs.OuterHostAddr2, regs.OuterHostAddr3,
+			}},
+		},
 		audit: queue{registers: []regs.Register{
 			regs.InnerAuditEvent, regs.InnerAuditSequence, regs.InnerAuditTimeLo, regs.InnerAuditTimeHi,
 			regs.InnerAuditSrc0, regs.InnerAuditSrc1, regs.InnerAuditSrc2, regs.InnerAuditSrc3,

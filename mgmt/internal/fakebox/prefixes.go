@@ -11,18 +11,30 @@ import (
 	"sallyport/mgmt/internal/transport"
 )
 
-// Route is where the inner chip's tree of prefixes leads a packet to: "connected", its next-hop
-// rows in their order, or "" if no prefix holds the address. It follows the rows as regs/rows.rdl
-// has them, and fails on a way that leads to a row that is not valid.
-func (b *Box) Route(to netip.Addr) (string, error) {
-	group, _, err := b.walk(0, 4, to)
+// trees are the tables of a chip's trees.
+type trees struct {
+	chip                     transport.Chip
+	node, child, root, group regs.Table
+}
+
+var treesOf = map[transport.Chip]trees{
+	transport.Inner: {transport.Inner, regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup},
+	transport.Outer: {transport.Outer, regs.OuterTableBlackPrefix, regs.OuterTableBlackPrefixChild, regs.OuterTableBlackPrefixRoot, regs.OuterTableBlackHopGroup},
+}
+
+// Route is where a chip's tree of prefixes leads a packet to: "connected", its next-hop rows in
+// their order, or "" if no prefix holds the address. It follows the rows as regs/rows.rdl has them,
+// and fails on a way that leads to a row that is not valid.
+func (b *Box) Route(c transport.Chip, to netip.Addr) (string, error) {
+	t := treesOf[c]
+	group, _, err := b.walk(t, 0, 4, to)
 	if err != nil {
 		return "", err
 	}
 	if group == 0 {
 		return "", nil
 	}
-	hopGroup := b.row(regs.InnerTableHopGroup, int(group))
+	hopGroup := b.row(c, t.group, int(group))
 	switch {
 	case regs.HopGroupRow.Valid.Get(hopGroup) == 0:
 		return "", fmt.Errorf("%s goes to the group %d, which is not valid", to, group)
@@ -42,14 +54,14 @@ func (b *Box) Named(from, to netip.Addr) ([]uint32, error) {
 	if to.IsMulticast() || to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return nil, nil
 	}
-	_, number, err := b.walk(2, 5, to)
+	_, number, err := b.walk(treesOf[transport.Inner], 2, 5, to)
 	if err != nil || number == 0 {
 		return nil, err
 	}
 	f := regs.PrefixPolicyRow
 	_, source := keyOf(from)
 	for range 2 {
-		row := b.row(regs.InnerTablePrefixPolicy, int(number))
+		row := b.row(transport.Inner, regs.InnerTablePrefixPolicy, int(number))
 		if f.Valid.Get(row) == 0 {
 			return nil, fmt.Errorf("the way to %s leads to the policy %d, which is not valid", to, number)
 		}
@@ -63,10 +75,10 @@ func (b *Box) Named(from, to netip.Addr) ([]uint32, error) {
 	return nil, nil
 }
 
-// row is a row of the inner chip in all its words.
-func (b *Box) row(t regs.Table, index int) []uint32 {
+// row is a row of a chip in all its words.
+func (b *Box) row(c transport.Chip, t regs.Table, index int) []uint32 {
 	words := make([]uint32, t.Words())
-	copy(words, b.chips[transport.Inner].tables[t.Number][index])
+	copy(words, b.chips[c].tables[t.Number][index])
 	return words
 }
 
@@ -80,15 +92,15 @@ func keyOf(addr netip.Addr) (version int, key uint64) {
 
 // walk follows a tree from the root of IPv4, or the one behind it, through nodes of five levels; so
 // many levels have children. It gives the last group, and where the last children lead.
-func (b *Box) walk(root, children int, to netip.Addr) (group, child uint64, err error) {
+func (b *Box) walk(t trees, root, children int, to netip.Addr) (group, child uint64, err error) {
 	version, key := keyOf(to)
-	start := b.row(regs.InnerTablePrefixRoot, root+version)
+	start := b.row(t.chip, t.root, root+version)
 	if regs.PrefixRootRow.Valid.Get(start) == 0 {
 		return 0, 0, nil
 	}
 	index := int(regs.PrefixRootRow.Node.Get(start))
 	for level := range 5 {
-		node := b.row(regs.InnerTablePrefix, level<<12|index)
+		node := b.row(t.chip, t.node, level<<12|index)
 		if regs.PrefixRow.Valid.Get(node) == 0 {
 			return 0, 0, fmt.Errorf("the way to %s leads to the node %d of level %d, which is not valid", to, index, level)
 		}
@@ -102,7 +114,7 @@ func (b *Box) walk(root, children int, to netip.Addr) (group, child uint64, err 
 		if level == children {
 			break
 		}
-		below := b.row(regs.InnerTablePrefixChild, level<<12|index)
+		below := b.row(t.chip, t.child, level<<12|index)
 		if regs.PrefixChildRow.Valid.Get(below) == 0 {
 			return 0, 0, fmt.Errorf("the way to %s has no children at the node %d of level %d", to, index, level)
 		}

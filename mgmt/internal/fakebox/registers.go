@@ -95,7 +95,9 @@ func (b *Box) write(c transport.Chip, addr, data uint32) error {
 	case r.Name == regs.InnerPeerControl.Name && c == transport.Inner:
 		b.show(&b.peers, data)
 	case r.Name == regs.InnerHostControl.Name && c == transport.Inner:
-		b.show(&b.hosts, data)
+		b.show(&b.hosts[0], data)
+	case r.Name == regs.OuterHostControl.Name && c == transport.Outer:
+		b.show(&b.hosts[1], data)
 	case r.Name == regs.InnerAuditControl.Name && c == transport.Inner:
 		b.show(&b.audit, data)
 	case r.Name == regs.CryptoAuditControl.Name && c == transport.Crypto:

@@ -55,11 +55,13 @@ func (b *Box) command(c transport.Chip, command uint32) {
 
 // has says whether a table has a row.
 func (b *Box) has(c transport.Chip, number uint32, index int) bool {
-	levels := map[string]int{regs.InnerTablePrefix.Name: 5, regs.InnerTablePrefixChild.Name: 4}[tables[c][number].Name]
+	levels := map[string]int{
+		regs.InnerTablePrefix.Name: 5, regs.InnerTablePrefixChild.Name: 4, regs.OuterTableBlackPrefix.Name: 5, regs.OuterTableBlackPrefixChild.Name: 4,
+	}[tables[c][number].Name]
 	switch {
 	case levels == 0:
 		return index < b.rows(c, number)
-	case b.hasPolicies():
+	case c == transport.Inner && b.hasPolicies():
 		levels = 5
 	}
 	// A node's index is its level, and 12 bits of its row.
@@ -85,7 +87,7 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 		return get(regs.CommonCapabilityRules)
 	case "next_hop":
 		return get(regs.CommonCapabilityNextHops)
-	case "host":
+	case "host", "black_host":
 		return 1 << get(regs.CommonCapabilityHostBits)
 	case "peer":
 		return 1 << get(regs.CommonCapabilityPeerBits)
@@ -99,7 +101,9 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 			return 0
 		}
 		return 1 << get(regs.CommonCapabilityPolicyBits)
-	case "hop_group":
+	case "black_prefix_root":
+		return 2
+	case "hop_group", "black_hop_group":
 		return 256
 	case "dummy":
 		return 16

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package learned holds routes that lead out of the red port, as Linux has them.
+// Package learned holds routes that lead out of a port, as Linux has them.
 package learned
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Route is a route of Linux that leads out of red, or nowhere.
+// Route is a route of Linux that leads out of a port, or nowhere.
 type Route struct {
 	Prefix netip.Prefix `json:"prefix"`
 	// Via are its gateways, at most MostWays. Without any, hosts of the prefix are straight behind
-	// red, or nothing is.
+	// the port, or nothing is.
 	Via []netip.Addr `json:"via,omitempty"`
 	// Type is that of a route that leads nowhere: blackhole, unreachable or prohibit; else "".
 	Type     string `json:"type,omitempty"`
@@ -61,15 +61,15 @@ func Compare(a, b netip.Prefix) int {
 func before(a, b *Route) bool { return Compare(a.Prefix, b.Prefix) < 0 }
 
 // New is none.
-func New() Routes {
-	return Routes{
+func New() *Routes {
+	return &Routes{
 		tree: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true}), via: map[netip.Addr]int{},
 	}
 }
 
 // Copy costs little, however many there are: neither sees what happens to the other.
-func (l *Routes) Copy() Routes {
-	return Routes{l.tree.Copy(), maps.Clone(l.via), l.lengths, l.refused, l.nowhere}
+func (l *Routes) Copy() *Routes {
+	return &Routes{l.tree.Copy(), maps.Clone(l.via), l.lengths, l.refused, l.nowhere}
 }
 
 // Len is their number.

@@ -24,12 +24,12 @@ type Changes struct {
 	Network bool
 	// Hosts says that hosts which have rows of their own were changed.
 	Hosts bool
-	// Routes are those that were learned; nil for a prefix that has none any more.
-	Routes map[netip.Prefix]*learned.Route
+	// Routes are those that were learned, by device; nil for a prefix that has none any more.
+	Routes map[string]map[netip.Prefix]*learned.Route
 }
 
 func newChanges() Changes {
-	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, map[netip.Prefix]*learned.Route{}}
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, map[string]map[netip.Prefix]*learned.Route{xfrm.Red: {}, xfrm.Black: {}}}
 }
 
 // Added are the new SAs, the oldest first.
@@ -72,7 +72,11 @@ func sorted[V any](of map[uint64]V) (out []V) {
 
 // Begin gives a copy for a change. The model itself stays as it is.
 func (m *Model) Begin() *Model {
-	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), FromLinux: m.FromLinux.Copy(), Changes: newChanges()}
+	routes := map[string]*learned.Routes{}
+	for dev, of := range m.FromLinux {
+		routes[dev] = of.Copy()
+	}
+	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), FromLinux: routes, Changes: newChanges()}
 }
 
 func (n *Network) copy() Network {

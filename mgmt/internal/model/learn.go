@@ -38,15 +38,19 @@ func (m *Model) ByHand(h NextHop) bool {
 	return slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == h.Dev && n.IP == h.IP })
 }
 
-// Learn takes addresses of hosts in place of those learned before.
-func (m *Model) Learn(learned map[NextHop]xfrm.MAC) {
+// Learn takes addresses of hosts in place of those learned before. `leads` are hosts whose
+// addresses rows of SAs and policies need, in their order.
+func (m *Model) Learn(learned map[NextHop]xfrm.MAC, leads []NextHop) {
 	differ := func(these, those map[NextHop]xfrm.MAC) {
 		for host, mac := range these {
 			if other, has := those[host]; has && other == mac {
 				continue
 			}
-			// What leads to a gateway depends on its address, and what leads to hosts does not.
-			if m.Changes.Hosts = true; !m.HasRow(host) || m.Routed(host.Dev, host.IP) {
+			// What leads to a gateway depends on its address, and so does what leads to the far end
+			// of a tunnel; what leads to other hosts does not.
+			_, led := slices.BinarySearchFunc(leads, host, NextHop.Compare)
+			far := led && host.Dev == xfrm.Black
+			if m.Changes.Hosts = true; !m.HasRow(host) || m.Routed(host.Dev, host.IP) || far {
 				m.Changes.Network = true
 			}
 		}
@@ -57,9 +61,9 @@ func (m *Model) Learn(learned map[NextHop]xfrm.MAC) {
 }
 
 // HasRow says whether a host, if its Ethernet address is known, has a row of its own: it is
-// straight behind red. A packet of one link alone reaches no row.
+// straight behind a port. A packet of one link alone reaches no row.
 func (m *Model) HasRow(h NextHop) bool {
-	return h.Dev == xfrm.Red && !h.IP.IsLinkLocalUnicast() && m.OnLink(h.Dev, h.IP)
+	return !h.IP.IsLinkLocalUnicast() && m.OnLink(h.Dev, h.IP)
 }
 
 // Resolves says whether the box looks for a host that packets go to.
@@ -68,41 +72,43 @@ func (m *Model) Resolves(h NextHop) bool {
 	return m.HasRow(h) && !own && !m.IsBroadcast(h.IP) && !h.IP.IsMulticast() && !m.Bump() && m.HopVLAN(h.Dev, h.IP) == ""
 }
 
-// LearnRoutes takes routes in place of those learned before for their prefixes. A route in a model
-// is never written: another one replaces it.
-func (m *Model) LearnRoutes(changes []learned.Change) {
+// LearnRoutes takes routes of a port in place of those learned before for their prefixes. A route
+// in a model is never written: another one replaces it. It says whether any is another now.
+func (m *Model) LearnRoutes(dev string, changes []learned.Change) bool {
+	routes := m.FromLinux[dev]
 	for _, c := range changes {
-		old := m.FromLinux.Find(c.Prefix)
+		old := routes.Find(c.Prefix)
 		if old == nil && c.Route == nil || old != nil && c.Route != nil && old.Same(c.Route) && !old.Refused {
 			continue
 		}
-		// Hosts straight behind red have rows, and a route may make some of them so, or others.
-		before := m.onLink(xfrm.Red, c.Prefix)
-		m.FromLinux.Set(c.Prefix, c.Route)
-		m.Changes.Hosts = m.Changes.Hosts || before || m.onLink(xfrm.Red, c.Prefix)
-		m.Changes.Routes[c.Prefix] = c.Route
+		// Hosts straight behind a port have rows, and a route may make some of them so, or others.
+		before := m.onLink(dev, c.Prefix)
+		routes.Set(c.Prefix, c.Route)
+		m.Changes.Hosts = m.Changes.Hosts || before || m.onLink(dev, c.Prefix)
+		m.Changes.Routes[dev][c.Prefix] = c.Route
 	}
+	return len(m.Changes.Routes[dev]) > 0
 }
 
-// Refuse notes that the chip has no room for routes that were learned.
-func (m *Model) Refuse(prefixes []netip.Prefix) {
+// Refuse notes that a port's chip has no room for routes that were learned.
+func (m *Model) Refuse(dev string, prefixes []netip.Prefix) {
 	for _, p := range prefixes {
-		found := m.FromLinux.Find(p)
+		found := m.FromLinux[dev].Find(p)
 		if found == nil {
 			continue // it is gone, and Linux is asked for all of its routes in a while
 		}
 		own := *found
 		own.Refused = true
-		m.FromLinux.Set(p, &own)
-		m.Changes.Routes[p] = &own
+		m.LoadRoute(dev, &own)
+		m.Changes.Routes[dev][p] = &own
 	}
 }
 
 // LoadRoute takes a learned route that a file has.
-func (m *Model) LoadRoute(r *learned.Route) { m.FromLinux.Set(r.Prefix, r) }
+func (m *Model) LoadRoute(dev string, r *learned.Route) { m.FromLinux[dev].Set(r.Prefix, r) }
 
-// Way is where packets to a prefix go that leave by red: to one of some next hops, or, without any,
-// to hosts straight behind it.
+// Way is where packets to a prefix go that leave by a port: to one of some next hops, or, without
+// any, to hosts straight behind it.
 type Way struct {
 	Prefix netip.Prefix
 	Via    []netip.Addr
@@ -112,49 +118,50 @@ type Way struct {
 // Nowhere is the next hop of packets that go nowhere: no host has this address.
 var Nowhere = netip.IPv6Unspecified()
 
-// WayOf is where packets to a prefix itself go, if anything says so: its written route comes first,
-// then the port's own network, then Linux's route.
-func (m *Model) WayOf(p netip.Prefix) (Way, bool) {
+// WayOf is where packets to a prefix itself go that leave by a port, if anything says so: its
+// written route comes first, then the port's own network, then Linux's route.
+func (m *Model) WayOf(dev string, p netip.Prefix) (Way, bool) {
 	if m.Bump() || !learned.Treeable(p) || p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() {
 		return Way{}, false
 	}
 	for _, r := range m.Routes {
-		if r.Dev == xfrm.Red && r.Prefix == p {
+		if r.Dev == dev && r.Prefix == p {
 			return r.way(), true
 		}
 	}
-	if slices.ContainsFunc(m.Addrs, func(a Address) bool { return a.Dev == xfrm.Red && a.Prefix.Masked() == p }) {
+	if slices.ContainsFunc(m.Addrs, func(a Address) bool { return a.Dev == dev && a.Prefix.Masked() == p }) {
 		return Way{Prefix: p}, true
 	}
-	if r := m.FromLinux.Find(p); r != nil && r.OnChip() {
+	if r := m.FromLinux[dev].Find(p); r != nil && r.OnChip() {
 		return linuxWay(r), true
 	}
 	return Way{}, false
 }
 
-// Ways are those of all prefixes, in their order: those that were written or given, then Linux's.
-func (m *Model) Ways() (ways []Way) {
+// Ways are those of all prefixes of a port, in their order: those that were written or given, then
+// Linux's.
+func (m *Model) Ways(dev string) (ways []Way) {
 	seen := map[netip.Prefix]bool{}
 	add := func(p netip.Prefix) {
-		if way, is := m.WayOf(p); is && !seen[p] {
+		if way, is := m.WayOf(dev, p); is && !seen[p] {
 			seen[p] = true
 			ways = append(ways, way)
 		}
 	}
 	for _, r := range m.Routes {
-		if r.Dev == xfrm.Red {
+		if r.Dev == dev {
 			add(r.Prefix)
 		}
 	}
 	for _, a := range m.Addrs {
-		if a.Dev == xfrm.Red {
+		if a.Dev == dev {
 			add(a.Prefix.Masked())
 		}
 	}
 	if m.Bump() {
 		return ways
 	}
-	for r := range m.FromLinux.All() {
+	for r := range m.FromLinux[dev].All() {
 		if r.OnChip() && !seen[r.Prefix] && !r.Prefix.Addr().IsLinkLocalUnicast() && !r.Prefix.Addr().IsMulticast() {
 			ways = append(ways, linuxWay(r))
 		}
@@ -176,23 +183,23 @@ func linuxWay(r *learned.Route) Way {
 	return Way{Prefix: r.Prefix, Via: r.Via, Linux: true}
 }
 
-// Gateways are those of all ways out of red, each once, those of written routes first.
-func (m *Model) Gateways() (hops []netip.Addr) {
+// Gateways are those of all ways out of a port, each once, those of written routes first.
+func (m *Model) Gateways(dev string) (hops []netip.Addr) {
 	if m.Bump() {
 		return nil
 	}
 	for _, r := range m.Routes {
-		if r.Dev == xfrm.Red && r.Via.IsValid() && learned.Treeable(r.Prefix) && !slices.Contains(hops, r.Via) {
+		if r.Dev == dev && r.Via.IsValid() && learned.Treeable(r.Prefix) && !slices.Contains(hops, r.Via) {
 			hops = append(hops, r.Via)
 		}
 	}
 	written := len(hops)
-	for via := range m.FromLinux.Via() {
+	for via := range m.FromLinux[dev].Via() {
 		if !slices.Contains(hops[:written], via) {
 			hops = append(hops, via)
 		}
 	}
-	if m.FromLinux.Nowhere() {
+	if m.FromLinux[dev].Nowhere() {
 		hops = append(hops, Nowhere)
 	}
 	slices.SortFunc(hops[written:], netip.Addr.Compare)

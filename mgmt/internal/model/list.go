@@ -189,8 +189,8 @@ func (m *Model) show(what string) string {
 		for _, r := range m.Routes {
 			fmt.Fprintln(&b, r.line())
 		}
-		for r := range m.FromLinux.All() {
-			b.WriteString(linuxLine(r))
+		for dev, r := range m.linuxRoutes() {
+			b.WriteString(linuxLine(dev, r))
 		}
 	case "reassembly":
 		fmt.Fprintf(&b, "timeout %s per-source %d\n", timeoutText(m.Reassembly.TimeoutOrDefault()), m.Reassembly.PerSourceOrDefault())
@@ -221,17 +221,17 @@ func viaText(r Route) string {
 }
 
 // linuxLine prints a route of Linux as `ip route` does.
-func linuxLine(r *learned.Route) string {
+func linuxLine(dev string, r *learned.Route) string {
 	var b strings.Builder
 	if r.Type != "" {
 		b.WriteString(r.Type + " ")
 	}
 	b.WriteString(destination(r.Prefix))
-	via := func(hop netip.Addr) string { return viaText(Route{Prefix: r.Prefix, Via: hop}) + " dev " + xfrm.Red }
+	via := func(hop netip.Addr) string { return viaText(Route{Prefix: r.Prefix, Via: hop}) + " dev " + dev }
 	switch {
 	case r.Type != "":
 	case len(r.Via) == 0:
-		b.WriteString(" dev " + xfrm.Red)
+		b.WriteString(" dev " + dev)
 	case len(r.Via) == 1:
 		b.WriteString(via(r.Via[0]))
 	}

@@ -4,6 +4,7 @@ package model
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"net/netip"
 	"slices"
@@ -126,10 +127,29 @@ func (m *Model) routeObjects() []routeJSON {
 		}
 		out = append(out, o)
 	}
-	for r := range m.FromLinux.All() {
-		out = append(out, linuxRoute(r))
+	for dev, r := range m.linuxRoutes() {
+		out = append(out, linuxRoute(dev, r))
 	}
 	return out
+}
+
+// linuxRoutes are those behind both ports, each with its device. One that leads nowhere is of both,
+// and is given once.
+func (m *Model) linuxRoutes() iter.Seq2[string, *learned.Route] {
+	return func(yield func(string, *learned.Route) bool) {
+		for _, dev := range Devices {
+			for r := range m.FromLinux[dev].All() {
+				if dev == xfrm.Black && r.Type != "" {
+					if twin := m.FromLinux[xfrm.Red].Find(r.Prefix); twin != nil && twin.Same(r) {
+						continue
+					}
+				}
+				if !yield(dev, r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // gatewayOf are a gateway's keys: the one is of the destination's family, the other is not.
@@ -145,17 +165,17 @@ func gatewayOf(to netip.Prefix, via netip.Addr) (*netip.Addr, *viaJSON) {
 
 // linuxRoute is a route that Linux has. Like a switch's, it has the flag rt_offload_failed if it is
 // not on the chip.
-func linuxRoute(r *learned.Route) routeJSON {
+func linuxRoute(dev string, r *learned.Route) routeJSON {
 	o := routeJSON{Type: r.Type, Dst: destination(r.Prefix), Protocol: r.Protocol, Metric: r.Metric, Flags: names(flag{!r.OnChip(), "rt_offload_failed"})}
 	if r.Type == "" && len(r.Via) <= 1 {
-		o.Dev = xfrm.Red
+		o.Dev = dev
 	}
 	if len(r.Via) == 1 {
 		o.Gateway, o.Via = gatewayOf(r.Prefix, r.Via[0])
 	}
 	if len(r.Via) > 1 {
 		for _, via := range r.Via {
-			hop := nextHopJSON{Dev: xfrm.Red, Weight: 1, Flags: []string{}}
+			hop := nextHopJSON{Dev: dev, Weight: 1, Flags: []string{}}
 			hop.Gateway, hop.Via = gatewayOf(r.Prefix, via)
 			o.NextHops = append(o.NextHops, hop)
 		}

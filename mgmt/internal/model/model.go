@@ -122,8 +122,8 @@ type Model struct {
 	SAs      SAs
 	Policies Policies
 	Network
-	// FromLinux are the routes behind red that Linux has.
-	FromLinux learned.Routes `json:"-"`
+	// FromLinux are the routes behind each port that Linux has.
+	FromLinux map[string]*learned.Routes `json:"-"`
 
 	// Changes are those since Begin.
 	Changes Changes
@@ -161,7 +161,7 @@ type Network struct {
 
 // NewModel is a box after reset.
 func NewModel() *Model {
-	return &Model{SAs: NewSAs(), Policies: NewPolicies(), Network: Network{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}, FromLinux: learned.New(), Changes: newChanges()}
+	return &Model{SAs: NewSAs(), Policies: NewPolicies(), Network: Network{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}, FromLinux: map[string]*learned.Routes{xfrm.Red: learned.New(), xfrm.Black: learned.New()}, Changes: newChanges()}
 }
 
 // PriorityDSCPs is the set of DSCPs whose packets pass the others.

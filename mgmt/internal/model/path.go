@@ -94,10 +94,10 @@ func (m *Model) OnLink(dev string, host netip.Addr) bool {
 	return m.onLink(dev, netip.PrefixFrom(host, host.BitLen()))
 }
 
-// LinuxRoute is the learned route by which packets to a prefix leave by red; nil if a written route
-// or the port's own network comes first.
-func (m *Model) LinuxRoute(hosts netip.Prefix) *learned.Route {
-	best, r := m.best(xfrm.Red, hosts), m.FromLinux.Longest(hosts)
+// LinuxRoute is the learned route by which packets to a prefix leave by a port; nil if a written
+// route or the port's own network comes first.
+func (m *Model) LinuxRoute(dev string, hosts netip.Prefix) *learned.Route {
+	best, r := m.best(dev, hosts), m.FromLinux[dev].Longest(hosts)
 	if r == nil || best.Prefix.IsValid() && best.Prefix.Bits() >= r.Prefix.Bits() {
 		return nil
 	}
@@ -106,10 +106,8 @@ func (m *Model) LinuxRoute(hosts netip.Prefix) *learned.Route {
 
 // onLink says the same of those hosts of a prefix that no longer route leads elsewhere.
 func (m *Model) onLink(dev string, hosts netip.Prefix) bool {
-	if dev == xfrm.Red {
-		if r := m.LinuxRoute(hosts); r != nil {
-			return r.Type == "" && len(r.Via) == 0
-		}
+	if r := m.LinuxRoute(dev, hosts); r != nil {
+		return r.Type == "" && len(r.Via) == 0
 	}
 	best := m.best(dev, hosts)
 	return best.Prefix.IsValid() && !best.Via.IsValid()

@@ -74,13 +74,17 @@ func (m *Model) Local(dev string, v6 bool) netip.Addr {
 	return netip.Addr{}
 }
 
-// LocalBits is the length of the prefix that the address of Local has, 0 where there is none.
+// LocalBits is the length of the prefix that the address of Local has: 0 where there is none, and
+// all of it where an outbound SA alone tells of black's, whose network is not known.
 func (m *Model) LocalBits(dev string, v6 bool) uint32 {
 	local := m.Local(dev, v6)
 	for _, a := range m.Addrs {
 		if a.Dev == dev && a.Prefix.Addr() == local {
 			return uint32(a.Prefix.Bits())
 		}
+	}
+	if local.IsValid() {
+		return uint32(local.BitLen())
 	}
 	return 0
 }

@@ -235,11 +235,11 @@ func (s *policyStep) giveWay() bool {
 	}
 	var going []compile.Way
 	left := map[netip.Prefix]bool{}
-	for r := range s.m.FromLinux.All() {
+	for r := range s.m.FromLinux[xfrm.Red].All() {
 		if len(going) >= max(leastGivingWay, len(s.refused)) {
 			break
 		}
-		way, is := s.m.WayOf(r.Prefix)
+		way, is := s.m.WayOf(xfrm.Red, r.Prefix)
 		if _, has := s.ways.Hops[r.Prefix]; has && is && way.Linux {
 			left[r.Prefix] = true
 			going = append(going, compile.Way{Route: prefixes.Route{Prefix: r.Prefix}, Linux: true})

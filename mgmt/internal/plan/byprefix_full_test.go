@@ -120,7 +120,7 @@ func TestNamedBeforeRoutes(t *testing.T) {
 		p := netip.PrefixFrom(netip.AddrFrom4([4]byte{100, byte(n >> 7), byte(2 * n)}), 24)
 		changes = append(changes, learned.Change{Prefix: p, Route: &learned.Route{Prefix: p, Via: []netip.Addr{netip.MustParseAddr("10.1.0.9")}, Protocol: "bgp"}})
 	}
-	if taken, err := h.Daemon.LearnRoutes(changes); err != nil || !taken {
+	if taken, err := h.Daemon.LearnRoutes(xfrm.Red, changes); err != nil || !taken {
 		t.Fatal(taken, err)
 	}
 	refused := h.refusedRoutes()
@@ -141,7 +141,7 @@ func TestNamedBeforeRoutes(t *testing.T) {
 	h.refused(sites(300, 5000), "it goes by prefix, and the chip's tree of prefixes has no row left of its 256 on level 4: remove prefixes")
 	h.Must("xfrm policy flush\n")
 	h.agree()
-	if taken, err := h.Daemon.LearnRoutes(changes); err != nil || !taken || h.refusedRoutes() > refused {
+	if taken, err := h.Daemon.LearnRoutes(xfrm.Red, changes); err != nil || !taken || h.refusedRoutes() > refused {
 		t.Error(taken, err, h.refusedRoutes())
 	}
 	h.agree()
@@ -149,15 +149,15 @@ func TestNamedBeforeRoutes(t *testing.T) {
 
 func (h *heldRig) refusedRoutes() int {
 	m := h.model()
-	return m.FromLinux.Refused()
+	return m.FromLinux[xfrm.Red].Refused()
 }
 
 // agree holds the chip's tree against the routes and policies of the model.
 func (h *heldRig) agree() {
 	h.T.Helper()
 	m := h.model()
-	for r := range m.FromLinux.All() {
-		way, err := h.Fake.Route(r.Prefix.Addr())
+	for r := range m.FromLinux[xfrm.Red].All() {
+		way, err := h.Fake.Route(transport.Inner, r.Prefix.Addr())
 		if err != nil || (way == "") != r.Refused {
 			h.T.Fatalf("%s goes to %q: %v; refused is %t", r.Prefix, way, err, r.Refused)
 		}

@@ -9,6 +9,7 @@ import (
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // Lookup is a table that packets are looked up in: the configuration determines every row, and
@@ -38,36 +39,45 @@ func Lookups(built *[3]chip.Capabilities) []Lookup {
 		{Chip: transport.Outer, Table: regs.OuterTablePeer, Rows: outer.PeerRows, row: func(i *compile.Image, n int) compile.Row { return i.Peer[n] }},
 		{Chip: transport.Outer, Table: regs.OuterTableTunnel, Rows: outer.SAs, row: func(i *compile.Image, n int) compile.Row { return i.Tunnel[n] }},
 		{Chip: transport.Outer, Table: regs.OuterTableNextHop, Rows: outer.NextHops, row: func(i *compile.Image, n int) compile.Row { return i.BlackHop[n].Row }},
+		{Chip: transport.Outer, Table: regs.OuterTableBlackHost, Rows: outer.HostRows, row: func(i *compile.Image, n int) compile.Row { return i.BlackHost[n] }},
 		{Chip: transport.Outer, Table: regs.OuterTableDscpMap, Rows: compile.DscpArrays * model.Dscps, row: func(i *compile.Image, n int) compile.Row { return i.DSCPMap[n] }},
-	}
-	if inner.PrefixRows == 0 {
-		return lookups
-	}
-	of := func(table regs.Table, levels int) Lookup {
-		rows := prefixes.Levels(inner.PrefixRows)[:levels]
-		at := func(n int) int {
-			level := 0
-			for ; n >= rows[level]; level++ {
-				n -= rows[level]
-			}
-			return prefixes.Index(level, n)
-		}
-		total := 0
-		for _, count := range rows {
-			total += count
-		}
-		return Lookup{Chip: transport.Inner, Table: table, Rows: total, index: at, row: func(i *compile.Image, n int) compile.Row { return (*i.Rows()[table.Name])[n] }}
 	}
 	levels, roots := 4, 2
 	if inner.PolicyRows > 0 { // the last level of trees of policies leads on, too
 		levels, roots = 5, 4
 		lookups = append(lookups, Lookup{Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Rows: inner.PolicyRows, row: func(i *compile.Image, n int) compile.Row { return i.PrefixPolicy[n] }})
 	}
-	return append(lookups,
-		of(regs.InnerTablePrefix, 5), of(regs.InnerTablePrefixChild, levels),
-		Lookup{Chip: transport.Inner, Table: regs.InnerTablePrefixRoot, Rows: roots, row: func(i *compile.Image, n int) compile.Row { return i.PrefixRoot[n] }},
-		Lookup{Chip: transport.Inner, Table: regs.InnerTableHopGroup, Rows: 256, row: func(i *compile.Image, n int) compile.Row { return i.HopGroup[n] }},
-	)
+	return append(append(lookups, trees(xfrm.Red, inner.PrefixRows, levels, roots)...), trees(xfrm.Black, outer.PrefixRows, 4, 2)...)
+}
+
+// trees are the tables of a device's trees of prefixes: of so many levels with children, from so
+// many roots.
+func trees(dev string, leaves, levels, roots int) []Lookup {
+	if leaves == 0 {
+		return nil
+	}
+	all := prefixes.Levels(leaves)
+	of := func(table regs.Table, total int, index func(int) int) Lookup {
+		table = compile.TreeTable(dev, table)
+		return Lookup{Chip: chipOf[dev], Table: table, Rows: total, index: index, row: func(i *compile.Image, n int) compile.Row { return (*i.Rows()[table.Name])[n] }}
+	}
+	leveled := func(table regs.Table, levels int) Lookup {
+		total := 0
+		for _, count := range all[:levels] {
+			total += count
+		}
+		return of(table, total, func(n int) int {
+			level := 0
+			for ; n >= all[level]; level++ {
+				n -= all[level]
+			}
+			return prefixes.Index(level, n)
+		})
+	}
+	return []Lookup{
+		leveled(regs.InnerTablePrefix, 5), leveled(regs.InnerTablePrefixChild, levels),
+		of(regs.InnerTablePrefixRoot, roots, nil), of(regs.InnerTableHopGroup, 256, nil),
+	}
 }
 
 // Index is the index of the n-th of its rows.
@@ -86,8 +96,11 @@ func (t *Lookup) Counters() []string {
 	switch t.Table.Name {
 	case regs.InnerTablePrefix.Name, regs.InnerTablePrefixChild.Name, regs.InnerTablePrefixRoot.Name:
 		return []string{routes, policies}
-	case regs.InnerTableHopGroup.Name:
+	case regs.InnerTableHopGroup.Name, regs.OuterTableBlackPrefix.Name, regs.OuterTableBlackPrefixChild.Name,
+		regs.OuterTableBlackPrefixRoot.Name, regs.OuterTableBlackHopGroup.Name:
 		return []string{routes}
+	case regs.OuterTableBlackHost.Name:
+		return []string{regs.InnerTableHost.Name + "_row_upset"}
 	case regs.InnerTablePrefixPolicy.Name:
 		return []string{policies}
 	}

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"net/netip"
 	"slices"
 
 	"sallyport/mgmt/internal/compile"
@@ -15,20 +16,18 @@ import (
 // planPart is the plan of a change that is told from the rest; nil if it is not, or if it does not
 // fit. It has the writes of planOnce in the same order.
 func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, sizes compile.Sizes, r *model.Report) *Plan {
-	if sizes.Prefixes > 0 && !standing.HasWays() {
+	if !standing.HasWays() {
 		return nil
 	}
 	t, ok := compile.CompilePart(m, old, standing, sizes, r)
 	if !ok {
 		return nil
 	}
-	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, standing: standing, known: standing, report: r}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t, Refused: map[string][]netip.Prefix{}}, m: m, old: old, standing: standing, known: standing, report: r}
 	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.Image.RedHop)
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.Image.BlackHop)
-	if t.Part.Hosts {
-		if _, err := p.hosts(sizes.Hosts, old.Host); err != nil {
-			return nil
-		}
+	if t.Part.Hosts && p.hosts(sizes.Hosts) != nil {
+		return nil
 	}
 	p.changedKeys(xfrm.DirOut, regs.CryptoTableOutboundKey)
 	p.changedKeys(xfrm.DirIn, regs.CryptoTableInboundKey)

@@ -8,6 +8,7 @@ import (
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/cuckoo"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -41,22 +42,33 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(
 	return image, left, nil
 }
 
-// hosts changes the table of hosts. They are there before a row leads to hosts.
-func (p *planner) hosts(size int, have map[int]compile.Row) (map[int]compile.Row, error) {
-	writes := len(p.Writes)
-	image, _, err := p.hash(transport.Inner, regs.InnerTableHost, size, compile.HostKey, have, p.Target.Hosts)
-	for i := range p.Writes[writes:] {
-		if w := &p.Writes[writes+i]; w.Phase == PhaseInsert {
-			w.Phase = phaseHops
+// chipOf is the chip of a device's port.
+var chipOf = map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer}
+
+// hosts changes the tables of hosts. They are there before a row leads to hosts.
+func (p *planner) hosts(sizes map[string]int) (err error) {
+	tables := map[string]regs.Table{xfrm.Red: regs.InnerTableHost, xfrm.Black: regs.OuterTableBlackHost}
+	for _, dev := range model.Devices {
+		table, writes := tables[dev], len(p.Writes)
+		image := p.Image.Rows()[table.Name]
+		have := *p.old.Rows()[table.Name]
+		if *image, _, err = p.hash(chipOf[dev], table, sizes[dev], compile.HostKey, have, p.Target.Hosts[dev]); err != nil {
+			return err
+		}
+		for i := range p.Writes[writes:] {
+			if w := &p.Writes[writes+i]; w.Phase == PhaseInsert {
+				w.Phase = phaseHops
+			}
 		}
 	}
-	return image, err
+	return nil
 }
 
 // leftOut says, by table, what becomes of entries that are left out.
 var leftOut = map[string]string{
-	regs.InnerTableHost.Name: "learned hosts without room: %d; packets to them are dropped (the host table has %d rows)",
-	regs.OuterTablePeer.Name: "peers without room: %d; their IKE is policed as that of other addresses (the peer table has %d rows)",
+	regs.InnerTableHost.Name:      "learned hosts without room: %d; packets to them are dropped (the host table has %d rows)",
+	regs.OuterTableBlackHost.Name: "learned hosts of black without room: %d; clear packets to them are dropped (the host table has %d rows)",
+	regs.OuterTablePeer.Name:      "peers without room: %d; their IKE is policed as that of other addresses (the peer table has %d rows)",
 }
 
 func (p *planner) warnLeft(table regs.Table, size, left int) {

@@ -59,9 +59,10 @@ type Plan struct {
 	Shut bool
 	// Roomless are peers that find no room in their table; of a part, among those that it looks at.
 	Roomless []compile.Placed
-	// Ways are the tree of prefixes in the end, and Refused the routes of Linux without room in it.
-	Ways    *compile.Ways
-	Refused []netip.Prefix
+	// Ways are the trees of prefixes in the end, and Refused the routes of Linux without room in
+	// them, by device.
+	Ways    map[string]*compile.Ways
+	Refused map[string][]netip.Prefix
 }
 
 // MakePlan compares the tables with the model, and checks every capacity. It writes nothing. New
@@ -103,13 +104,13 @@ func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t}, m: m, old: old, known: known, removeFirst: removeFirst, report: r}
+	p := &planner{Plan: Plan{Image: &compile.Image{}, Target: t, Refused: map[string][]netip.Prefix{}}, m: m, old: old, known: known, removeFirst: removeFirst, report: r}
 	if removeFirst {
 		old = p.detach()
 	}
 	p.hops(transport.Inner, regs.InnerTableNextHop, xfrm.Red, &p.Image.RedHop)
 	p.hops(transport.Outer, regs.OuterTableNextHop, xfrm.Black, &p.Image.BlackHop)
-	if p.Image.Host, err = p.hosts(sizes.Hosts, old.Host); err != nil {
+	if err = p.hosts(sizes.Hosts); err != nil {
 		return nil, err
 	}
 	p.keys(xfrm.DirOut, regs.CryptoTableOutboundKey)
@@ -194,7 +195,7 @@ func (p *planner) hops(c transport.Chip, table regs.Table, dev string, image *ma
 	for _, index := range slices.Sorted(maps.Keys(have)) {
 		if _, stays := want[index]; !stays && len(have[index].Row) > 0 {
 			phase := p.clearPhase()
-			if c == transport.Inner && p.old.Grouped(index) {
+			if p.old.Grouped(dev, index) {
 				phase = phaseClear // the tree of prefixes may lead there until its root is written
 			}
 			p.add(Write{Phase: phase, Chip: c, Table: table, Index: index})

@@ -10,51 +10,54 @@ import (
 	"slices"
 
 	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// ways changes the tree of prefixes. Its writes stay in their order: nodes and groups that no
+// ways changes the trees of prefixes. Their writes stay in their order: nodes and groups that no
 // look-up reaches, and then the root that leads to them. Routes of Linux without room are refused,
 // and a written one refuses the change.
 //
-// It comes last, since the tree has changed afterwards. If the change fails all the same, the next
-// one finds no tree, and reads it from the image.
+// It comes last, since the trees have changed afterwards. If the change fails all the same, the
+// next one finds no tree, and reads it from the image.
 //
 // Policies by prefix, whose rows are `now`, come first: routes of Linux give way to them.
 func (p *planner) ways(sizes compile.Sizes, now map[int]compile.Row) (err error) {
-	t := p.Target
-	if sizes.Prefixes == 0 {
-		return nil
+	all := map[string]*compile.Ways{}
+	if p.known != nil && p.known.HasWays() {
+		all = p.known.TakeWays()
 	}
-	var ways *compile.Ways
-	if p.known != nil {
-		ways = p.known.TakeWays()
-	}
-	if ways == nil {
-		if ways, err = compile.WaysOf(p.old, sizes.Prefixes); err != nil {
+	for _, dev := range model.Devices {
+		if sizes.Prefixes[dev] == 0 {
+			continue
+		}
+		if all[dev] == nil {
+			if all[dev], err = compile.WaysOf(p.old, dev, sizes.Prefixes[dev]); err != nil {
+				return err
+			}
+		}
+		w := &wayWriter{planner: p, dev: dev, ways: all[dev], stands: len(all[dev].Hops) > 0}
+		w.changes = w.changed(p.Target)
+		if dev == xfrm.Red && sizes.Policies > 0 {
+			if err := w.policies(sizes.Policies, now); err != nil {
+				return err
+			}
+		}
+		if err := w.all(w.changes); err != nil {
 			return err
 		}
+		p.Refused[dev] = slices.Concat(p.Target.NoWay[dev], w.refused)
 	}
-	w := &wayWriter{planner: p, ways: ways, stands: len(ways.Hops) > 0}
-	w.changes = w.changed(t)
-	if sizes.Policies > 0 {
-		if err := w.policies(sizes.Policies, now); err != nil {
-			return err
-		}
-	}
-	if err := w.all(w.changes); err != nil {
-		return err
-	}
-	p.Ways, p.Refused = ways, slices.Concat(t.NoWay, w.refused)
+	p.Ways = all
 	return nil
 }
 
-// wayWriter applies changes to a tree.
+// wayWriter applies changes to the tree of a device.
 type wayWriter struct {
 	*planner
+	dev     string
 	ways    *compile.Ways
 	stands  bool          // the tree has prefixes
 	changes []compile.Way // of routes
@@ -67,7 +70,7 @@ func (w *wayWriter) changed(t *compile.Target) (out []compile.Way) {
 	have := w.ways.Hops
 	named := map[netip.Prefix]bool{}
 	var come []compile.Way
-	for _, way := range t.Ways {
+	for _, way := range t.Ways[w.dev] {
 		named[way.Prefix] = true
 		switch {
 		case way.Hops == have[way.Prefix]:
@@ -152,7 +155,7 @@ func (w *wayWriter) apply(changes []compile.Way) error {
 
 func (w *wayWriter) write(in phase, writes prefixes.Writes) {
 	for _, write := range writes {
-		w.add(Write{Phase: in, Chip: transport.Inner, Table: write.Table, Index: write.Index, Row: write.Row})
+		w.add(Write{Phase: in, Chip: chipOf[w.dev], Table: compile.TreeTable(w.dev, write.Table), Index: write.Index, Row: write.Row})
 	}
 }
 
@@ -161,15 +164,23 @@ func isFull(err error) bool {
 	return errors.As(err, &full)
 }
 
+// treeTables are those of the inner chip's trees.
+var treeTables = []regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup}
+
 // waysImage is what the tables of the trees hold in the end.
 func (p *planner) waysImage() {
+	names := map[string]bool{regs.InnerTablePrefixPolicy.Name: true}
+	for _, dev := range model.Devices {
+		for _, table := range treeTables {
+			names[compile.TreeTable(dev, table).Name] = true
+		}
+	}
 	rows := p.Image.Rows()
-	for _, table := range []regs.Table{regs.InnerTablePrefix, regs.InnerTablePrefixChild, regs.InnerTablePrefixRoot, regs.InnerTableHopGroup, regs.InnerTablePrefixPolicy} {
-		*rows[table.Name] = maps.Clone(*p.old.Rows()[table.Name])
+	for name := range names {
+		*rows[name] = maps.Clone(*p.old.Rows()[name])
 	}
 	for _, w := range p.Writes {
-		switch w.Table.Name {
-		case regs.InnerTablePrefix.Name, regs.InnerTablePrefixChild.Name, regs.InnerTablePrefixRoot.Name, regs.InnerTableHopGroup.Name, regs.InnerTablePrefixPolicy.Name:
+		if names[w.Table.Name] {
 			image := rows[w.Table.Name]
 			if *image == nil {
 				*image = map[int]compile.Row{}

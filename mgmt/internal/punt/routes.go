@@ -14,10 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/internal/learned"
-	"sallyport/mgmt/internal/transport"
 )
 
-// RouteChange is a route behind the red port that Linux has now, or has no more.
+// RouteChange is a route behind a port that Linux has now, or has no more.
 type RouteChange struct {
 	Route learned.Route
 	Gone  bool
@@ -41,11 +40,11 @@ const mostGateways = 32
 // allows.
 const routeBuffer = 4 << 20
 
-// Routes tells a table the routes of Linux's main table that lead out of red, and those that lead
-// nowhere, and then each change. It returns when ctx ends, or when changes were lost. It also does
-// when an address of red comes or goes, or red is set up or down, for Linux then takes gateways of
-// routes away, or gives them back, without a word. It needs no rights.
-func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
+// Routes tells a table the routes of Linux's main table that lead out of a port, and those that
+// lead nowhere, and then each change. It returns when ctx ends, or when changes were lost. It also
+// does when an address of the port's device comes or goes, or that is set up or down, for Linux
+// then takes gateways of routes away, or gives them back, without a word. It needs no rights.
+func (d *Devices) Routes(ctx context.Context, port uint8, to RouteTable) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	updates := make(chan netlink.RouteUpdate)
@@ -65,17 +64,17 @@ func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
 		close(links)
 		return fmt.Errorf("cannot watch Linux's devices: %w", err)
 	}
-	red := d.taps[transport.PortRed].index
-	link, err := netlink.LinkByIndex(red)
+	own := d.taps[port].index
+	link, err := netlink.LinkByIndex(own)
 	if err != nil {
-		return fmt.Errorf("cannot read the device of red: %w", err)
+		return fmt.Errorf("cannot read the device of port %d: %w", port, err)
 	}
 	up := link.Attrs().Flags&net.FlagUp != 0
 	to.Begin()
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		filter := &netlink.Route{Table: unix.RT_TABLE_MAIN}
 		err := netlink.RouteListFilteredIter(family, filter, netlink.RT_FILTER_TABLE, func(r netlink.Route) bool {
-			if change, ok := routeChange(red, r); ok {
+			if change, ok := routeChange(own, r); ok {
 				change.Behind = true
 				to.Change(change)
 			}
@@ -98,21 +97,21 @@ func (d *Devices) Routes(ctx context.Context, to RouteTable) error {
 			if !ok {
 				return nil
 			}
-			if change, ok := routeChange(red, u.Route); ok {
+			if change, ok := routeChange(own, u.Route); ok {
 				change.Gone = u.Type == unix.RTM_DELROUTE
 				change.Replaces = u.NlFlags&unix.NLM_F_REPLACE != 0
 				change.Behind = u.NlFlags&unix.NLM_F_APPEND != 0
 				to.Change(change)
 			}
 		case u, ok := <-addrs:
-			if !ok || u.LinkIndex == red {
+			if !ok || u.LinkIndex == own {
 				return nil
 			}
 		case u, ok := <-links:
 			if !ok {
 				return nil
 			}
-			if int(u.Index) == red {
+			if int(u.Index) == own {
 				if is := u.Flags&unix.IFF_UP != 0; is != up {
 					return nil
 				}

@@ -371,85 +371,90 @@ const (
 	OuterCounterNextHopRowUpset        = 15
 	OuterCounterDscpMapRowUpset        = 16
 	OuterCounterDropNoIdentifier       = 17
-	OuterCounterRxFrames               = 18
-	OuterCounterRxBytes                = 19
-	OuterCounterDropRxBadFcs           = 20
-	OuterCounterDropRxUndersize        = 21
-	OuterCounterDropRxOversize         = 22
-	OuterCounterDropRxOverflow         = 23
-	OuterCounterDropNotReady           = 24
-	OuterCounterDropMacFilter          = 25
-	OuterCounterDropIpMalformed        = 26
-	OuterCounterDropIpChecksum         = 27
-	OuterCounterDropTtlExpired         = 28
-	OuterCounterDropEspTruncated       = 29
-	OuterCounterDropUnknownSpi         = 30
-	OuterCounterDropEncapMismatch      = 31
-	OuterCounterDropUdpMalformed       = 32
-	OuterCounterDropNattKeepalive      = 33
-	OuterCounterDropPolicy             = 34
-	OuterCounterDropLinkDown           = 35
-	OuterCounterDropPuntOverflow       = 36
-	OuterCounterPuntArp                = 37
-	OuterCounterPuntLinkLocal          = 38
-	OuterCounterPuntVlan               = 39
-	OuterCounterPuntFragment           = 40
-	OuterCounterPuntIke                = 41
-	OuterCounterPuntIcmp               = 42
-	OuterCounterPuntOther              = 43
-	OuterCounterPuntExtensionHeaders   = 44
-	OuterCounterPuntPolicy             = 45
-	OuterCounterTxEsp                  = 46
-	OuterCounterTxBypass               = 47
-	OuterCounterDropReasmOverflow      = 48
-	OuterCounterDropReasmLength        = 49
-	OuterCounterDropReasmFull          = 50
-	OuterCounterDropReasmSource        = 51
-	OuterCounterDropReasmOversize      = 52
-	OuterCounterDropReasmMemory        = 53
-	OuterCounterDropReasmEnd           = 54
-	OuterCounterDropReasmOverlap       = 55
-	OuterCounterDropReasmTimeout       = 56
-	OuterCounterReasmMerged            = 57
-	OuterCounterReasmDatagrams         = 58
-	OuterCounterDropTransportHeader    = 59
-	OuterCounterPuntNd                 = 60
-	OuterCounterPuntUnknownSpi         = 61
-	OuterCounterDropPuntOther          = 62
-	OuterCounterDropPuntIke            = 63
-	OuterCounterDropPuntArp            = 64
-	OuterCounterDropPuntNd             = 65
-	OuterCounterDropPuntIcmp           = 66
-	OuterCounterDropPuntUnknownSpi     = 67
-	OuterCounterDropRxPriorityOverflow = 68
-	OuterCounterRxPriority             = 69
-	OuterCounterDropReasmEcn           = 70
-	OuterCounterDropReasmHeaders       = 71
-	OuterCounterPuntReasm              = 72
-	OuterCounterDropPuntReasm          = 73
-	OuterCounterDropReasmDuplicate     = 74
-	OuterCounterControlRepaired        = 75
-	OuterCounterDropSadUpset           = 76
-	OuterCounterSadRowUpset            = 77
-	OuterCounterDropPolicyUpset        = 78
-	OuterCounterRuleRowUpset           = 79
-	OuterCounterDropMacSource          = 80
-	OuterCounterDropMacGroup           = 81
-	OuterCounterDropMartian            = 82
-	OuterCounterDropOwnSource          = 83
-	OuterCounterReasmHeld              = 84
-	OuterCounterDropPuntLinkLocal      = 85
-	OuterCounterPuntResolution         = 86
-	OuterCounterDropPuntResolution     = 87
-	OuterCounterPuntIkeCookie          = 88
-	OuterCounterPuntIkeInit            = 89
-	OuterCounterDropPuntIkeCookie      = 90
-	OuterCounterDropPuntIkeInit        = 91
-	OuterCounterPeerRowUpset           = 92
-	OuterCounterDropFragConflict       = 93
-	OuterCounterDropFragOverlap        = 94
-	OuterCounterDropFragOrphan         = 95
-	OuterCounterDropFragFull           = 96
+	OuterCounterDropUnresolved         = 18
+	OuterCounterDropHostUpset          = 19
+	OuterCounterHostRowUpset           = 20
+	OuterCounterDropPrefixUpset        = 21
+	OuterCounterPrefixRowUpset         = 22
+	OuterCounterRxFrames               = 23
+	OuterCounterRxBytes                = 24
+	OuterCounterDropRxBadFcs           = 25
+	OuterCounterDropRxUndersize        = 26
+	OuterCounterDropRxOversize         = 27
+	OuterCounterDropRxOverflow         = 28
+	OuterCounterDropNotReady           = 29
+	OuterCounterDropMacFilter          = 30
+	OuterCounterDropIpMalformed        = 31
+	OuterCounterDropIpChecksum         = 32
+	OuterCounterDropTtlExpired         = 33
+	OuterCounterDropEspTruncated       = 34
+	OuterCounterDropUnknownSpi         = 35
+	OuterCounterDropEncapMismatch      = 36
+	OuterCounterDropUdpMalformed       = 37
+	OuterCounterDropNattKeepalive      = 38
+	OuterCounterDropPolicy             = 39
+	OuterCounterDropLinkDown           = 40
+	OuterCounterDropPuntOverflow       = 41
+	OuterCounterPuntArp                = 42
+	OuterCounterPuntLinkLocal          = 43
+	OuterCounterPuntVlan               = 44
+	OuterCounterPuntFragment           = 45
+	OuterCounterPuntIke                = 46
+	OuterCounterPuntIcmp               = 47
+	OuterCounterPuntOther              = 48
+	OuterCounterPuntExtensionHeaders   = 49
+	OuterCounterPuntPolicy             = 50
+	OuterCounterTxEsp                  = 51
+	OuterCounterTxBypass               = 52
+	OuterCounterDropReasmOverflow      = 53
+	OuterCounterDropReasmLength        = 54
+	OuterCounterDropReasmFull          = 55
+	OuterCounterDropReasmSource        = 56
+	OuterCounterDropReasmOversize      = 57
+	OuterCounterDropReasmMemory        = 58
+	OuterCounterDropReasmEnd           = 59
+	OuterCounterDropReasmOverlap       = 60
+	OuterCounterDropReasmTimeout       = 61
+	OuterCounterReasmMerged            = 62
+	OuterCounterReasmDatagrams         = 63
+	OuterCounterDropTransportHeader    = 64
+	OuterCounterPuntNd                 = 65
+	OuterCounterPuntUnknownSpi         = 66
+	OuterCounterDropPuntOther          = 67
+	OuterCounterDropPuntIke            = 68
+	OuterCounterDropPuntArp            = 69
+	OuterCounterDropPuntNd             = 70
+	OuterCounterDropPuntIcmp           = 71
+	OuterCounterDropPuntUnknownSpi     = 72
+	OuterCounterDropRxPriorityOverflow = 73
+	OuterCounterRxPriority             = 74
+	OuterCounterDropReasmEcn           = 75
+	OuterCounterDropReasmHeaders       = 76
+	OuterCounterPuntReasm              = 77
+	OuterCounterDropPuntReasm          = 78
+	OuterCounterDropReasmDuplicate     = 79
+	OuterCounterControlRepaired        = 80
+	OuterCounterDropSadUpset           = 81
+	OuterCounterSadRowUpset            = 82
+	OuterCounterDropPolicyUpset        = 83
+	OuterCounterRuleRowUpset           = 84
+	OuterCounterDropMacSource          = 85
+	OuterCounterDropMacGroup           = 86
+	OuterCounterDropMartian            = 87
+	OuterCounterDropOwnSource          = 88
+	OuterCounterReasmHeld              = 89
+	OuterCounterDropPuntLinkLocal      = 90
+	OuterCounterPuntResolution         = 91
+	OuterCounterDropPuntResolution     = 92
+	OuterCounterPuntIkeCookie          = 93
+	OuterCounterPuntIkeInit            = 94
+	OuterCounterDropPuntIkeCookie      = 95
+	OuterCounterDropPuntIkeInit        = 96
+	OuterCounterPeerRowUpset           = 97
+	OuterCounterDropFragConflict       = 98
+	OuterCounterDropFragOverlap        = 99
+	OuterCounterDropFragOrphan         = 100
+	OuterCounterDropFragFull           = 101
 )
 
 // OuterCounters is ordered by index.
@@ -472,83 +477,88 @@ var OuterCounters = []Counter{
 	{Name: "next_hop_row_upset", Index: 15, Path: "encrypt", Kind: "info"},
 	{Name: "dscp_map_row_upset", Index: 16, Path: "encrypt", Kind: "info"},
 	{Name: "drop_no_identifier", Index: 17, Path: "encrypt", Kind: "drop"},
-	{Name: "rx_frames", Index: 18, Path: "decrypt", Kind: "received"},
-	{Name: "rx_bytes", Index: 19, Path: "decrypt", Kind: "info"},
-	{Name: "drop_rx_bad_fcs", Index: 20, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_undersize", Index: 21, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_oversize", Index: 22, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_overflow", Index: 23, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_not_ready", Index: 24, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_filter", Index: 25, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_malformed", Index: 26, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_checksum", Index: 27, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ttl_expired", Index: 28, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_esp_truncated", Index: 29, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_unknown_spi", Index: 30, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_encap_mismatch", Index: 31, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_udp_malformed", Index: 32, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_natt_keepalive", Index: 33, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_policy", Index: 34, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_link_down", Index: 35, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_overflow", Index: 36, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_arp", Index: 37, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_link_local", Index: 38, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_vlan", Index: 39, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_fragment", Index: 40, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike", Index: 41, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_icmp", Index: 42, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_other", Index: 43, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_extension_headers", Index: 44, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 45, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_esp", Index: 46, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 47, Path: "decrypt", Kind: "sent"},
-	{Name: "drop_reasm_overflow", Index: 48, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_length", Index: 49, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_full", Index: 50, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_source", Index: 51, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_oversize", Index: 52, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_memory", Index: 53, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_end", Index: 54, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_overlap", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_timeout", Index: 56, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_merged", Index: 57, Path: "decrypt", Kind: "merged"},
-	{Name: "reasm_datagrams", Index: 58, Path: "decrypt", Kind: "info"},
-	{Name: "drop_transport_header", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_nd", Index: 60, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_unknown_spi", Index: 61, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_other", Index: 62, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_ike", Index: 63, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_arp", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_nd", Index: 65, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_icmp", Index: 66, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_unknown_spi", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_priority_overflow", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "rx_priority", Index: 69, Path: "decrypt", Kind: "info"},
-	{Name: "drop_reasm_ecn", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_headers", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_reasm", Index: 72, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_reasm", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_duplicate", Index: 74, Path: "decrypt", Kind: "drop"},
-	{Name: "control_repaired", Index: 75, Path: "decrypt", Kind: "info"},
-	{Name: "drop_sad_upset", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "sad_row_upset", Index: 77, Path: "decrypt", Kind: "info"},
-	{Name: "drop_policy_upset", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "rule_row_upset", Index: 79, Path: "decrypt", Kind: "info"},
-	{Name: "drop_mac_source", Index: 80, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_group", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_martian", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_own_source", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_held", Index: 84, Path: "decrypt", Kind: "held"},
-	{Name: "drop_punt_link_local", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_resolution", Index: 86, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_resolution", Index: 87, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_ike_cookie", Index: 88, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike_init", Index: 89, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_ike_cookie", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_ike_init", Index: 91, Path: "decrypt", Kind: "drop"},
-	{Name: "peer_row_upset", Index: 92, Path: "decrypt", Kind: "info"},
-	{Name: "drop_frag_conflict", Index: 93, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_frag_overlap", Index: 94, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_frag_orphan", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_frag_full", Index: 96, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_unresolved", Index: 18, Path: "encrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 19, Path: "encrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 20, Path: "encrypt", Kind: "info"},
+	{Name: "drop_prefix_upset", Index: 21, Path: "encrypt", Kind: "drop"},
+	{Name: "prefix_row_upset", Index: 22, Path: "encrypt", Kind: "info"},
+	{Name: "rx_frames", Index: 23, Path: "decrypt", Kind: "received"},
+	{Name: "rx_bytes", Index: 24, Path: "decrypt", Kind: "info"},
+	{Name: "drop_rx_bad_fcs", Index: 25, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_undersize", Index: 26, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_oversize", Index: 27, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_overflow", Index: 28, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_not_ready", Index: 29, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_filter", Index: 30, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_malformed", Index: 31, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_checksum", Index: 32, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ttl_expired", Index: 33, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_esp_truncated", Index: 34, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_unknown_spi", Index: 35, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_encap_mismatch", Index: 36, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_udp_malformed", Index: 37, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_natt_keepalive", Index: 38, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_policy", Index: 39, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_link_down", Index: 40, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_overflow", Index: 41, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_arp", Index: 42, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_link_local", Index: 43, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_vlan", Index: 44, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_fragment", Index: 45, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike", Index: 46, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_icmp", Index: 47, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_other", Index: 48, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_extension_headers", Index: 49, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 50, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_esp", Index: 51, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 52, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_reasm_overflow", Index: 53, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_length", Index: 54, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_full", Index: 55, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_source", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_oversize", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_memory", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_end", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_overlap", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_timeout", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_merged", Index: 62, Path: "decrypt", Kind: "merged"},
+	{Name: "reasm_datagrams", Index: 63, Path: "decrypt", Kind: "info"},
+	{Name: "drop_transport_header", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_nd", Index: 65, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_unknown_spi", Index: 66, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_other", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike", Index: 68, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_arp", Index: 69, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_nd", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_icmp", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_unknown_spi", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_priority_overflow", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "rx_priority", Index: 74, Path: "decrypt", Kind: "info"},
+	{Name: "drop_reasm_ecn", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_headers", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_reasm", Index: 77, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_reasm", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_duplicate", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "control_repaired", Index: 80, Path: "decrypt", Kind: "info"},
+	{Name: "drop_sad_upset", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "sad_row_upset", Index: 82, Path: "decrypt", Kind: "info"},
+	{Name: "drop_policy_upset", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "rule_row_upset", Index: 84, Path: "decrypt", Kind: "info"},
+	{Name: "drop_mac_source", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_group", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_martian", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_own_source", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_held", Index: 89, Path: "decrypt", Kind: "held"},
+	{Name: "drop_punt_link_local", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_resolution", Index: 91, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_resolution", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_ike_cookie", Index: 93, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike_init", Index: 94, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_ike_cookie", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike_init", Index: 96, Path: "decrypt", Kind: "drop"},
+	{Name: "peer_row_upset", Index: 97, Path: "decrypt", Kind: "info"},
+	{Name: "drop_frag_conflict", Index: 98, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_overlap", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_orphan", Index: 100, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_full", Index: 101, Path: "decrypt", Kind: "drop"},
 }

@@ -421,6 +421,20 @@ var (
 	OuterIdentifierSeedLoad   = Field{LSB: 31, Width: 1}
 	OuterIdentifiers          = Register{Name: "identifiers", Offset: 0x250, Count: 1, Role: Status}
 	OuterIdentifiersSeeded    = Field{LSB: 0, Width: 1}
+	OuterLocalPrefix          = Register{Name: "local_prefix", Offset: 0x254, Count: 1, Role: Control, Writable: 0x0000ff3f}
+	OuterLocalPrefixIpv4      = Field{LSB: 0, Width: 6}
+	OuterLocalPrefixIpv6      = Field{LSB: 8, Width: 8}
+	OuterHostEvent            = Register{Name: "host_event", Offset: 0x258, Count: 1, Role: Status}
+	OuterHostEventVersion     = Field{LSB: 0, Width: 4}
+	OuterHostEventLost        = Field{LSB: 30, Width: 1}
+	OuterHostEventValid       = Field{LSB: 31, Width: 1}
+	OuterHostControl          = Register{Name: "host_control", Offset: 0x25c, Count: 1, Role: Control, Writable: 0x00000003}
+	OuterHostControlPop       = Field{LSB: 0, Width: 1}
+	OuterHostControlClearLost = Field{LSB: 1, Width: 1}
+	OuterHostAddr0            = Register{Name: "host_addr_0", Offset: 0x260, Count: 1, Role: Status}
+	OuterHostAddr1            = Register{Name: "host_addr_1", Offset: 0x264, Count: 1, Role: Status}
+	OuterHostAddr2            = Register{Name: "host_addr_2", Offset: 0x268, Count: 1, Role: Status}
+	OuterHostAddr3            = Register{Name: "host_addr_3", Offset: 0x26c, Count: 1, Role: Status}
 	OuterLimitOther           = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	OuterLimitOtherRate       = Field{LSB: 0, Width: 16}
 	OuterLimitOtherBurst      = Field{LSB: 16, Width: 16}
@@ -482,6 +496,13 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterSkipHeaders,
 	OuterIdentifierSeed,
 	OuterIdentifiers,
+	OuterLocalPrefix,
+	OuterHostEvent,
+	OuterHostControl,
+	OuterHostAddr0,
+	OuterHostAddr1,
+	OuterHostAddr2,
+	OuterHostAddr3,
 	OuterLimitOther,
 	OuterLimitIke,
 	OuterLimitArp,

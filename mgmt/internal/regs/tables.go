@@ -63,12 +63,17 @@ var CryptoTables = []Table{
 
 // Tables of the outer chip.
 var (
-	OuterTableSad     = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 240}
-	OuterTableRule    = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
-	OuterTableTunnel  = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
-	OuterTableNextHop = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
-	OuterTableDscpMap = Table{Name: "dscp_map", Number: 4, Kind: "direct", RowBits: 7}
-	OuterTablePeer    = Table{Name: "peer", Number: 5, Kind: "cuckoo", RowBits: 133}
+	OuterTableSad              = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 240}
+	OuterTableRule             = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
+	OuterTableTunnel           = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
+	OuterTableNextHop          = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
+	OuterTableDscpMap          = Table{Name: "dscp_map", Number: 4, Kind: "direct", RowBits: 7}
+	OuterTablePeer             = Table{Name: "peer", Number: 5, Kind: "cuckoo", RowBits: 133}
+	OuterTableBlackHost        = Table{Name: "black_host", Number: 6, Kind: "cuckoo", RowBits: 248}
+	OuterTableBlackPrefix      = Table{Name: "black_prefix", Number: 7, Kind: "direct", RowBits: 1017}
+	OuterTableBlackPrefixChild = Table{Name: "black_prefix_child", Number: 8, Kind: "direct", RowBits: 241}
+	OuterTableBlackPrefixRoot  = Table{Name: "black_prefix_root", Number: 9, Kind: "direct", RowBits: 13}
+	OuterTableBlackHopGroup    = Table{Name: "black_hop_group", Number: 10, Kind: "direct", RowBits: 36}
 )
 
 // OuterTables is ordered by number.
@@ -79,4 +84,9 @@ var OuterTables = []Table{
 	OuterTableNextHop,
 	OuterTableDscpMap,
 	OuterTablePeer,
+	OuterTableBlackHost,
+	OuterTableBlackPrefix,
+	OuterTableBlackPrefixChild,
+	OuterTableBlackPrefixRoot,
+	OuterTableBlackHopGroup,
 }

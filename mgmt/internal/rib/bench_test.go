@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // TestCost: a change writes as many rows with 16,384 routes as with few, so that no one waits for
@@ -31,7 +32,7 @@ func TestCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if refused := v.Model().FromLinux.Refused(); refused > 0 {
+		if refused := v.Model().FromLinux[xfrm.Red].Refused(); refused > 0 {
 			t.Errorf("%d of %d routes are refused", refused, count)
 		}
 		b.Fake.Log = nil

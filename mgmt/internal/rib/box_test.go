@@ -22,7 +22,10 @@ import (
 )
 
 // box is a fake box whose session is held, as a daemon holds it.
-type box struct{ *testbox.Held }
+type box struct {
+	*testbox.Held
+	dev string // whose routes it learns
+}
 
 // sized are chips with a tree of so many leaves, as log2.
 func sized(leafBits uint32) fakebox.Sizes {
@@ -33,12 +36,46 @@ func sized(leafBits uint32) fakebox.Sizes {
 
 func newBox(t *testing.T, leafBits uint32) *box {
 	t.Helper()
-	return &box{testbox.Hold(t, sized(leafBits))}
+	return &box{testbox.Hold(t, sized(leafBits)), xfrm.Red}
+}
+
+// onBoth runs a test with the routes of either port.
+func onBoth(t *testing.T, test func(t *testing.T, dev string)) {
+	for _, dev := range model.Devices {
+		t.Run(dev, func(t *testing.T) { test(t, dev) })
+	}
+}
+
+// newBoxOf makes a box with the network of tests at a port.
+func newBoxOf(t *testing.T, dev string) *box {
+	b := newBox(t, 8)
+	b.dev = dev
+	b.load(network)
+	return b
+}
+
+// load carries out lines for red at the port of the test.
+func (b *box) load(lines string) {
+	b.T.Helper()
+	b.Must(b.lines(lines))
+}
+
+// lines are those for red and black, with the port of the test in place of red.
+func (b *box) lines(lines string) string {
+	if b.dev == xfrm.Red {
+		return lines
+	}
+	return strings.NewReplacer(xfrm.Red, xfrm.Black, xfrm.Black, xfrm.Red).Replace(lines)
+}
+
+// chip has the tables of the port.
+func (b *box) chip() transport.Chip {
+	return map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer}[b.dev]
 }
 
 func (b *box) learn(changes ...learned.Change) {
 	b.T.Helper()
-	if taken, err := b.Daemon.LearnRoutes(changes); err != nil || !taken {
+	if taken, err := b.Daemon.LearnRoutes(b.dev, changes); err != nil || !taken {
 		b.T.Fatal(taken, err)
 	}
 }
@@ -69,7 +106,8 @@ func gone(prefix string) learned.Change {
 // hops, or nowhere that the tree knows.
 func (b *box) goes(to string) string {
 	b.T.Helper()
-	way, err := b.Fake.Route(netip.MustParseAddr(to))
+	table := map[string]regs.Table{xfrm.Red: regs.InnerTableNextHop, xfrm.Black: regs.OuterTableNextHop}[b.dev]
+	way, err := b.Fake.Route(b.chip(), netip.MustParseAddr(to))
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -80,7 +118,7 @@ func (b *box) goes(to string) string {
 	for _, field := range strings.Fields(strings.Trim(way, "[]")) {
 		var index int
 		_, _ = fmt.Sscan(field, &index)
-		row := b.Fake.Table(transport.Inner, regs.InnerTableNextHop)[index]
+		row := b.Fake.Table(b.chip(), table)[index]
 		if row == nil || regs.NextHopRow.Valid.Get(row) == 0 {
 			macs = append(macs, "none")
 			continue
@@ -110,21 +148,22 @@ neigh add 2001:db8:1::5 lladdr 02:00:00:00:00:05 dev red
 // TestWritten: the written routes and the port's own networks are in the tree; the longest prefix
 // counts.
 func TestWritten(t *testing.T) {
-	b := newBox(t, 8)
-	b.Must(network)
-	b.want("10.1.0.9", "connected")
-	b.want("2001:db8:1::9", "connected")
-	b.want("10.2.0.1", "")
-	b.Must("route add default via 10.1.0.2 dev red\nroute add 10.2.0.0/16 via 10.1.0.3 dev red\nroute add 10.3.0.0/16 dev red\nroute add 2001:db8::/32 via 2001:db8:1::5 dev red\n")
-	b.want("10.2.0.1", "3")
-	b.want("10.3.0.1", "connected")
-	b.want("11.0.0.1", "2")
-	b.want("10.1.0.9", "connected")
-	b.want("2001:db8:2::1", "5")
-	b.want("2001:db8:1::7", "connected")
-	b.Must("route del 10.2.0.0/16 dev red\nroute del 10.3.0.0/16 dev red\n")
-	b.want("10.2.0.1", "2")
-	b.want("10.3.0.1", "2")
+	onBoth(t, func(t *testing.T, dev string) {
+		b := newBoxOf(t, dev)
+		b.want("10.1.0.9", "connected")
+		b.want("2001:db8:1::9", "connected")
+		b.want("10.2.0.1", "")
+		b.load("route add default via 10.1.0.2 dev red\nroute add 10.2.0.0/16 via 10.1.0.3 dev red\nroute add 10.3.0.0/16 dev red\nroute add 2001:db8::/32 via 2001:db8:1::5 dev red\n")
+		b.want("10.2.0.1", "3")
+		b.want("10.3.0.1", "connected")
+		b.want("11.0.0.1", "2")
+		b.want("10.1.0.9", "connected")
+		b.want("2001:db8:2::1", "5")
+		b.want("2001:db8:1::7", "connected")
+		b.load("route del 10.2.0.0/16 dev red\nroute del 10.3.0.0/16 dev red\n")
+		b.want("10.2.0.1", "2")
+		b.want("10.3.0.1", "2")
+	})
 }
 
 // TestLearned: Linux's routes count as written ones do, with up to four gateways; a written one of
@@ -201,7 +240,7 @@ func TestFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := v.Model().FromLinux.Refused()
+	refused := v.Model().FromLinux[xfrm.Red].Refused()
 	if in := len(changes) - refused; refused == 0 || in < most {
 		t.Errorf("%d of %d routes are in, %d are refused", in, len(changes), refused)
 	}
@@ -209,7 +248,7 @@ func TestFull(t *testing.T) {
 		t.Helper()
 		for _, c := range changes {
 			want := "2"
-			if r := v.Model().FromLinux.Find(c.Prefix); r.Refused {
+			if r := v.Model().FromLinux[xfrm.Red].Find(c.Prefix); r.Refused {
 				want = ""
 			}
 			b.want(c.Prefix.Addr().String(), want)
@@ -231,7 +270,7 @@ func TestFull(t *testing.T) {
 	check()
 	var first learned.Change
 	for _, c := range changes {
-		if v.Model().FromLinux.Find(c.Prefix).Refused {
+		if v.Model().FromLinux[xfrm.Red].Find(c.Prefix).Refused {
 			first = c
 			break
 		}
@@ -247,110 +286,114 @@ func TestFull(t *testing.T) {
 
 // TestRestart: the next daemon goes on with the tree, and its first change leaves it as it is.
 func TestRestart(t *testing.T) {
-	b := newBox(t, 8)
-	b.Must(network)
-	b.learn(via("10.2.0.0/16", "10.1.0.2", "10.1.0.3"), via("10.0.0.0/8", "10.1.0.4"))
-	check := func() {
-		b.want("10.2.0.1", "2 3")
-		b.want("10.9.0.1", "4")
-		b.want("10.1.0.9", "connected")
-	}
-	for range 40 {
-		b.Restart()
-		check()
-		b.Fake.OnRow = func(fakebox.Row) { check() }
-		b.learn(via("10.7.0.0/16", "10.1.0.3"))
-		b.want("10.7.0.1", "3")
-		b.learn(gone("10.7.0.0/16"))
-		b.want("10.7.0.1", "4")
-		b.Fake.OnRow = nil
-	}
+	onBoth(t, func(t *testing.T, dev string) {
+		b := newBoxOf(t, dev)
+		b.learn(via("10.2.0.0/16", "10.1.0.2", "10.1.0.3"), via("10.0.0.0/8", "10.1.0.4"))
+		check := func() {
+			b.want("10.2.0.1", "2 3")
+			b.want("10.9.0.1", "4")
+			b.want("10.1.0.9", "connected")
+		}
+		for range 40 {
+			b.Restart()
+			check()
+			b.Fake.OnRow = func(fakebox.Row) { check() }
+			b.learn(via("10.7.0.0/16", "10.1.0.3"))
+			b.want("10.7.0.1", "3")
+			b.learn(gone("10.7.0.0/16"))
+			b.want("10.7.0.1", "4")
+			b.Fake.OnRow = nil
+		}
+	})
 }
 
 // TestReset: chips that were reset get the tree back with the rest of the configuration.
 func TestReset(t *testing.T) {
-	b := newBox(t, 8)
-	b.Must(network)
-	b.learn(via("10.2.0.0/16", "10.1.0.2", "10.1.0.3"))
-	b.Fake.Reset()
-	b.want("10.2.0.1", "")
-	if taken, err := b.Daemon.LearnRoutes([]learned.Change{via("10.3.0.0/16", "10.1.0.3")}); taken || err != nil {
-		t.Error("chips without a configuration have taken a route", err)
-	}
-	if _, err := b.Daemon.Restore(); err != nil {
-		t.Fatal(err)
-	}
-	b.want("10.2.0.1", "2 3")
-	b.want("10.1.0.9", "connected")
+	onBoth(t, func(t *testing.T, dev string) {
+		b := newBoxOf(t, dev)
+		b.learn(via("10.2.0.0/16", "10.1.0.2", "10.1.0.3"))
+		b.Fake.Reset()
+		b.want("10.2.0.1", "")
+		if taken, err := b.Daemon.LearnRoutes(b.dev, []learned.Change{via("10.3.0.0/16", "10.1.0.3")}); taken || err != nil {
+			t.Error("chips without a configuration have taken a route", err)
+		}
+		if _, err := b.Daemon.Restore(); err != nil {
+			t.Fatal(err)
+		}
+		b.want("10.2.0.1", "2 3")
+		b.want("10.1.0.9", "connected")
+	})
 }
 
 // TestKilled: wherever a change is cut short, no row leads to half of a tree, and the next daemon
 // undoes the change or has it whole.
 func TestKilled(t *testing.T) {
-	for at := 1; ; at += 7 {
-		b := newBox(t, 8)
-		b.Must(network)
-		b.learn(via("10.2.0.0/16", "10.1.0.2"), via("10.0.0.0/8", "10.1.0.4"))
-		b.Fake.FailAfter = at
-		_, err := b.Daemon.LearnRoutes([]learned.Change{via("10.2.0.0/16", "10.1.0.3", "10.1.0.2"), via("10.3.0.0/16", "10.1.0.3")})
-		if err == nil {
-			if at < 50 {
-				t.Errorf("a change has %d accesses", at)
+	onBoth(t, func(t *testing.T, dev string) {
+		for at := 1; ; at += 7 {
+			b := newBoxOf(t, dev)
+			b.learn(via("10.2.0.0/16", "10.1.0.2"), via("10.0.0.0/8", "10.1.0.4"))
+			b.Fake.FailAfter = at
+			_, err := b.Daemon.LearnRoutes(b.dev, []learned.Change{via("10.2.0.0/16", "10.1.0.3", "10.1.0.2"), via("10.3.0.0/16", "10.1.0.3")})
+			if err == nil {
+				if at < 50 {
+					t.Errorf("a change has %d accesses", at)
+				}
+				return
 			}
-			return
+			b.Fake.FailAfter = 0
+			if got := b.goes("10.2.0.1"); got != "2" && got != "2 3" {
+				t.Fatalf("killed at %d packets go to %q", at, got)
+			}
+			b.Restart()
+			if _, err := b.Daemon.Undo(func([]xfrm.ID) {}); err != nil {
+				t.Fatal(at, err)
+			}
+			b.learn(via("10.4.0.0/16", "10.1.0.3"))
+			b.want("10.4.0.1", "3")
+			if got := b.goes("10.2.0.1") + ", " + b.goes("10.3.0.1"); got != "2, 4" && got != "2 3, 3" {
+				t.Fatalf("killed at %d packets go to %q behind it", at, got)
+			}
 		}
-		b.Fake.FailAfter = 0
-		if got := b.goes("10.2.0.1"); got != "2" && got != "2 3" {
-			t.Fatalf("killed at %d packets go to %q", at, got)
-		}
-		b.Restart()
-		if _, err := b.Daemon.Undo(func([]xfrm.ID) {}); err != nil {
-			t.Fatal(at, err)
-		}
-		b.learn(via("10.4.0.0/16", "10.1.0.3"))
-		b.want("10.4.0.1", "3")
-		if got := b.goes("10.2.0.1") + ", " + b.goes("10.3.0.1"); got != "2, 4" && got != "2 3, 3" {
-			t.Fatalf("killed at %d packets go to %q behind it", at, got)
-		}
-	}
+	})
 }
 
 // TestRandom: after each of many changes the chip sends packets as a list of the routes says.
 func TestRandom(t *testing.T) {
-	b := newBox(t, 8)
-	b.Must(network)
-	random := rand.New(rand.NewPCG(1, 2))
-	routes := map[netip.Prefix]string{}
-	address := func() netip.Addr {
-		return netip.AddrFrom4([4]byte{20, byte(random.IntN(3)), byte(random.IntN(256)), byte(random.IntN(256))})
-	}
-	for range 60 {
-		var changes []learned.Change
-		for range 1 + random.IntN(20) {
-			p, _ := address().Prefix(8 + random.IntN(25))
-			gateway := fmt.Sprint(2 + random.IntN(3))
-			if delete(routes, p); random.IntN(3) == 0 {
-				changes = append(changes, learned.Change{Prefix: p})
-				continue
-			}
-			routes[p] = gateway
-			changes = append(changes, via(p.String(), "10.1.0."+gateway))
+	onBoth(t, func(t *testing.T, dev string) {
+		b := newBoxOf(t, dev)
+		random := rand.New(rand.NewPCG(1, 2))
+		routes := map[netip.Prefix]string{}
+		address := func() netip.Addr {
+			return netip.AddrFrom4([4]byte{20, byte(random.IntN(3)), byte(random.IntN(256)), byte(random.IntN(256))})
 		}
-		if random.IntN(10) == 0 {
-			b.Restart()
-		}
-		b.learn(changes...)
-		for range 200 {
-			to := address()
-			want, bits := "", -1
-			for p, gateway := range routes {
-				if p.Contains(to) && p.Bits() > bits {
-					want, bits = gateway, p.Bits()
+		for range 60 {
+			var changes []learned.Change
+			for range 1 + random.IntN(20) {
+				p, _ := address().Prefix(8 + random.IntN(25))
+				gateway := fmt.Sprint(2 + random.IntN(3))
+				if delete(routes, p); random.IntN(3) == 0 {
+					changes = append(changes, learned.Change{Prefix: p})
+					continue
 				}
+				routes[p] = gateway
+				changes = append(changes, via(p.String(), "10.1.0."+gateway))
 			}
-			b.want(to.String(), want)
+			if random.IntN(10) == 0 {
+				b.Restart()
+			}
+			b.learn(changes...)
+			for range 200 {
+				to := address()
+				want, bits := "", -1
+				for p, gateway := range routes {
+					if p.Contains(to) && p.Bits() > bits {
+						want, bits = gateway, p.Bits()
+					}
+				}
+				b.want(to.String(), want)
+			}
 		}
-	}
+	})
 }
 
 // TestShown: routes of Linux are listed as `ip route` and `ip -j route` do, and a route that the

@@ -47,9 +47,10 @@ type Source interface {
 	Routes(ctx context.Context, to punt.RouteTable) error
 }
 
-// Follower keeps the routes of a box as Linux has them.
+// Follower keeps the routes behind a port of a box as Linux has them.
 type Follower struct {
 	box   Box
+	dev   string
 	log   *slog.Logger
 	table *Table
 	grace time.Duration
@@ -59,9 +60,9 @@ type Follower struct {
 	resync atomic.Pointer[context.CancelFunc]
 }
 
-// New makes the follower of a box whose chip is meant for so many routes.
-func New(box Box, most int, log *slog.Logger) *Follower {
-	return &Follower{box: box, log: log, table: NewTable(most), grace: Grace}
+// New makes the follower of a device of a box whose chip is meant for so many routes.
+func New(box Box, dev string, most int, log *slog.Logger) *Follower {
+	return &Follower{box: box, dev: dev, log: log, table: NewTable(most), grace: Grace}
 }
 
 // Over is how many routes of Linux had no room in the table.
@@ -180,9 +181,9 @@ func (f *Follower) step() (more bool, err error) {
 		said *bool
 		text string
 	}{
-		{has.Refused() > 0, &f.said.refused, "no room for some of Linux's routes on red: the chip has the others"},
-		{has.Long() > 0, &f.said.long, "IPv6 routes on red longer than /64 are not in the chip: their packets follow shorter ones"},
-		{over > 0, &f.said.over, "Linux has more routes on red than the chip is meant for: the first ones stay"},
+		{has.Refused() > 0, &f.said.refused, "no room for some of Linux's routes on " + f.dev + ": the chip has the others"},
+		{has.Long() > 0, &f.said.long, "IPv6 routes on " + f.dev + " longer than /64 are not in the chip: their packets follow shorter ones"},
+		{over > 0, &f.said.over, "Linux has more routes on " + f.dev + " than the chip is meant for: the first ones stay"},
 		{wide > 0, &f.said.wide, "a route of Linux has more than 4 next hops: the chip shares its packets among the first 4"},
 	} {
 		if note.is && !*note.said {
@@ -190,6 +191,6 @@ func (f *Follower) step() (more bool, err error) {
 			*note.said = true
 		}
 	}
-	f.log.Info("routes changed", "changes", len(changes), "learned", has.Len())
+	f.log.Info("routes changed", "dev", f.dev, "changes", len(changes), "learned", has.Len())
 	return f.table.Waits(), nil
 }

@@ -14,6 +14,7 @@ import (
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // told is a change as Linux tells it: "+", "=" in place of one of the metric, "&" behind those, or
@@ -147,7 +148,7 @@ type held struct {
 
 func (h *held) LearnRoutes(changes []learned.Change) (bool, error) {
 	begun := time.Now()
-	taken, err := h.Daemon.LearnRoutes(changes)
+	taken, err := h.Daemon.LearnRoutes(xfrm.Red, changes)
 	h.most, h.size = max(h.most, time.Since(begun)), max(h.size, len(changes))
 	return taken, err
 }
@@ -157,7 +158,7 @@ func (h *held) LearnedRoutes() (*learned.Routes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &v.Model().FromLinux, nil
+	return v.Model().FromLinux[xfrm.Red], nil
 }
 
 // TestFollow: of a burst of routes all are in the chip, by batches; those that only the box has go
@@ -168,7 +169,7 @@ func TestFollow(t *testing.T) {
 	b.learn(via("30.0.0.0/16", "10.1.0.2"))
 	const routes = 700
 	h := &held{box: b}
-	f := New(h, prefixes.MostRoutes(1<<8), slog.New(slog.DiscardHandler))
+	f := New(h, xfrm.Red, prefixes.MostRoutes(1<<8), slog.New(slog.DiscardHandler))
 	f.grace = time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -176,7 +177,7 @@ func TestFollow(t *testing.T) {
 	until := func(what string, is func(*learned.Routes) bool) {
 		t.Helper()
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			if v, err := b.Daemon.View(); err == nil && v != nil && is(&v.Model().FromLinux) {
+			if v, err := b.Daemon.View(); err == nil && v != nil && is(v.Model().FromLinux[xfrm.Red]) {
 				return
 			}
 			if time.Now().After(end) {

@@ -43,8 +43,8 @@ func (s *Session) Audit() (events []events.Event, err error) {
 	return events, err
 }
 
-// Unresolved takes the hosts at the red port that packets went to and that have no row.
-func (s *Session) Unresolved() (hosts []netip.Addr, err error) {
+// Unresolved takes the hosts at the ports that packets went to and that have no row.
+func (s *Session) Unresolved() (hosts []model.NextHop, err error) {
 	err = s.reading(func(*store.State) (err error) {
 		hosts, err = s.source().Hosts()
 		return err
@@ -117,7 +117,7 @@ func (v *View) Router(packet xfrm.Selector) netip.Addr {
 // Nowhere is the type of Linux's route that gives a packet no next hop at red; "" if there is no
 // such route.
 func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
-	if r := v.model.LinuxRoute(packet.Dst); r != nil {
+	if r := v.model.LinuxRoute(xfrm.Red, packet.Dst); r != nil {
 		kind = r.Type
 	}
 	return kind

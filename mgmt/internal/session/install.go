@@ -186,6 +186,10 @@ func (s *Session) ports(m *model.Model) error {
 		chip.Set(transport.Outer, regs.OuterPortMacHi, high(black)),
 		chip.Set(transport.Outer, regs.OuterPortMtu, m.Mtu(xfrm.Black)),
 		chip.Set(transport.Outer, regs.OuterLocalIpv4, compile.Word(v4, 0)),
+		chip.Set(
+			transport.Outer, regs.OuterLocalPrefix,
+			m.LocalBits(xfrm.Black, false)<<regs.OuterLocalPrefixIpv4.LSB|m.LocalBits(xfrm.Black, true)<<regs.OuterLocalPrefixIpv6.LSB,
+		),
 		chip.Set(transport.Outer, regs.OuterReasmTimeout, s.reassemblyTicks(transport.Outer, m)),
 		chip.Set(transport.Outer, regs.OuterReasmPerSource, m.Reassembly.PerSourceOrDefault()),
 		chip.Set(transport.Outer, regs.OuterLocalIpv60, compile.Word(v6, 0)),

@@ -77,8 +77,8 @@ func TestWantedNextHops(t *testing.T) {
 	}
 }
 
-// TestLearned: a learned address becomes the next hop's in one write and survives other changes. A
-// written address and a newly learned one replace it.
+// TestLearned: a learned address becomes the next hop's and the host's, and survives other changes.
+// A written address and a newly learned one replace it.
 func TestLearned(t *testing.T) {
 	peer := model.NextHop{Dev: xfrm.Black, IP: netip.MustParseAddr("192.0.2.9")}
 	first, second, written := xfrm.MAC{2, 0, 0, 0, 0, 1}, xfrm.MAC{2, 0, 0, 0, 0, 2}, xfrm.MAC{2, 0, 0, 0, 0, 3}
@@ -99,7 +99,7 @@ func TestLearned(t *testing.T) {
 	}
 	r.learn(map[model.NextHop]xfrm.MAC{peer: second})
 	check(second)
-	if len(r.Fake.Log) != 1 {
+	if len(r.Fake.Log) != 2 { // the next hop of its tunnel, and the host that clear packets go to
 		t.Errorf("%d rows were written", len(r.Fake.Log))
 	}
 	r.Must("xfrm policy add src 10.1.0.0/16 dst 192.0.2.0/24 dir out action allow\n")

@@ -18,12 +18,13 @@ func (v *View) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfr
 	return v.hops, maps.Clone(v.model.Learned)
 }
 
-// HostRoom is how many hosts straight behind red the box has room for, besides those that were
+// HostRoom is how many hosts straight behind a port the box has room for, besides those that were
 // written: hashing fills a table to some 95 %.
-func (s *Session) HostRoom(m *model.Model) int {
-	room := s.Box.Capabilities[transport.Inner].HostRows * 15 / 16
+func (s *Session) HostRoom(m *model.Model, dev string) int {
+	chip := map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer}[dev]
+	room := s.Box.Capabilities[chip].HostRows * 15 / 16
 	for _, n := range m.Neighs {
-		if n.Dev == xfrm.Red {
+		if n.Dev == dev {
 			room--
 		}
 	}
@@ -43,7 +44,7 @@ func (s *Session) Learn(learned map[model.NextHop]xfrm.MAC) error {
 		return err
 	}
 	state = state.Begin()
-	state.Model.Learn(learned)
+	state.Model.Learn(learned, state.Hops)
 	return s.change(state, found)
 }
 
@@ -68,9 +69,9 @@ func (s *Session) LearnPaths(told map[uint64]uint32) (changed []*model.SA, m *mo
 	return changed, state.Model, s.change(state, found)
 }
 
-// LearnRoutes takes routes that Linux has, or has no more. False while the chips do not hold the
-// configuration: the routes are not taken then.
-func (s *Session) LearnRoutes(changes []learned.Change) (taken bool, err error) {
+// LearnRoutes takes routes behind a port that Linux has, or has no more. False while the chips do
+// not hold the configuration: the routes are not taken then.
+func (s *Session) LearnRoutes(dev string, changes []learned.Change) (taken bool, err error) {
 	unlock, err := s.lock()
 	if err != nil {
 		return false, err
@@ -81,7 +82,7 @@ func (s *Session) LearnRoutes(changes []learned.Change) (taken bool, err error) 
 		return false, err
 	}
 	state = state.Begin()
-	if state.Model.LearnRoutes(changes); len(state.Model.Changes.Routes) == 0 {
+	if !state.Model.LearnRoutes(dev, changes) {
 		return true, nil
 	}
 	return true, s.change(state, found)

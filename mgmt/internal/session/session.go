@@ -134,7 +134,10 @@ func (s *Session) sizes() (compile.Sizes, error) {
 	}
 	return compile.Sizes{
 		SAs: min(inner.SAs, crypto.SAs, outer.SAs), FlowRows: inner.FlowRows, SADRows: outer.SADRows, InnerRules: inner.Rules,
-		OuterRules: outer.Rules, RedHops: inner.NextHops, Hosts: inner.HostRows, Peers: outer.PeerRows, BlackHops: outer.NextHops, Window: inner.ReplayWindow, WindowRows: inner.SAs, Prefixes: inner.PrefixRows, Policies: inner.PolicyRows, Suites: crypto.Suites, Clock: inner.CoreKHz,
+		OuterRules: outer.Rules, RedHops: inner.NextHops, Peers: outer.PeerRows, BlackHops: outer.NextHops, Window: inner.ReplayWindow, WindowRows: inner.SAs,
+		Hosts:    map[string]int{xfrm.Red: inner.HostRows, xfrm.Black: outer.HostRows},
+		Prefixes: map[string]int{xfrm.Red: inner.PrefixRows, xfrm.Black: outer.PrefixRows},
+		Policies: inner.PolicyRows, Suites: crypto.Suites, Clock: inner.CoreKHz,
 	}, nil
 }
 
@@ -180,7 +183,9 @@ func (s *Session) change(state *store.State, found comparison) error {
 	if err := s.writeMarked(state, plan, found.tables, j.Generation); err != nil {
 		return err
 	}
-	state.Model.Refuse(plan.Refused)
+	for dev, refused := range plan.Refused {
+		state.Model.Refuse(dev, refused)
+	}
 	state.Model.MarkTimes(s.now())
 	markWindows(state.Model, plan.Target)
 	state.Hops = slices.SortedFunc(maps.Keys(plan.Target.Wanted), model.NextHop.Compare)

@@ -10,6 +10,7 @@ import (
 
 	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/plan"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // Sizes by which the room that a transaction may take is estimated, in bytes.
@@ -41,7 +42,7 @@ func (s *Store) Reserve(p *plan.Plan, state *State, known bool) error {
 // that changes to a free one, or behind all others. Where all is written anew, none changes.
 func (s *Store) need(p *plan.Plan, state *State, known bool) (from, to int64, err error) {
 	ch := &state.Model.Changes
-	records := len(p.Writes) + len(ch.SAs) + len(ch.GoneSAs) + len(ch.Policies) + len(ch.GonePolicies) + len(ch.Routes)
+	records := len(p.Writes) + len(ch.SAs) + len(ch.GoneSAs) + len(ch.Policies) + len(ch.GonePolicies) + len(ch.Routes[xfrm.Red]) + len(ch.Routes[xfrm.Black])
 	var whole int
 	if p.Target.Part == nil {
 		text, err := json.Marshal(state.rest())
@@ -50,7 +51,7 @@ func (s *Store) need(p *plan.Plan, state *State, known bool) (from, to int64, er
 		}
 		whole = len(text)
 		if !known {
-			records = state.Model.SAs.Len() + state.Model.Policies.Len() + state.Model.FromLinux.Len() + p.Image.Len()
+			records = state.Model.SAs.Len() + state.Model.Policies.Len() + state.Model.FromLinux[xfrm.Red].Len() + state.Model.FromLinux[xfrm.Black].Len() + p.Image.Len()
 		}
 	}
 	var learned int

@@ -95,14 +95,16 @@ func (w *writer) changes(s *State) {
 	for place, p := range ch.Policies {
 		w.json(policiesBucket, place, p)
 	}
-	for prefix, r := range ch.Routes {
-		w.route(prefix, r)
+	for dev, routes := range ch.Routes {
+		for prefix, r := range routes {
+			w.route(dev, prefix, r)
+		}
 	}
 }
 
 // route writes a route of Linux; none is removed.
-func (w *writer) route(prefix netip.Prefix, r *learned.Route) {
-	b, err := w.tx.CreateBucketIfNotExists(routesBucket)
+func (w *writer) route(dev string, prefix netip.Prefix, r *learned.Route) {
+	b, err := w.tx.CreateBucketIfNotExists(routesBuckets[dev])
 	name, failed := prefix.MarshalBinary()
 	var text []byte
 	if r != nil && err == nil {
@@ -139,7 +141,7 @@ func (s *Store) Save(state *State) error {
 // SaveAll stores everything, in place of all earlier records.
 func (s *Store) SaveAll(state *State) error {
 	return s.update(func(w *writer) {
-		names := [][]byte{sasBucket, policiesBucket, routesBucket}
+		names := slices.AppendSeq([][]byte{sasBucket, policiesBucket}, maps.Values(routesBuckets))
 		for name := range state.Image.Rows() {
 			names = append(names, []byte(name))
 		}
@@ -157,8 +159,10 @@ func (s *Store) SaveAll(state *State) error {
 		for p := range state.Model.Policies.All() {
 			w.json(policiesBucket, p.At(), p)
 		}
-		for r := range state.Model.FromLinux.All() {
-			w.route(r.Prefix, r)
+		for dev, routes := range state.Model.FromLinux {
+			for r := range routes.All() {
+				w.route(dev, r.Prefix, r)
+			}
 		}
 		w.tables(compile.NewImage(), state.Image)
 		w.rest(state)

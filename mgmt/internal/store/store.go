@@ -41,7 +41,8 @@ var (
 	restKey        = []byte("rest")
 	learnedBucket  = []byte("learned") // hosts, under one key: they are many, and seldom change
 	learnedKey     = []byte("learned")
-	routesBucket   = []byte("routes") // of Linux, by prefix
+	// Routes of Linux behind each port, by prefix.
+	routesBuckets = map[string][]byte{xfrm.Red: []byte("routes"), xfrm.Black: []byte("black_routes")}
 )
 
 // rest has the small parts of the state.
@@ -134,12 +135,16 @@ func (s *Store) load(tx *bolt.Tx, out *State) error {
 	if err != nil {
 		return err
 	}
-	if routes := tx.Bucket(routesBucket); routes != nil {
+	for dev, name := range routesBuckets {
+		routes := tx.Bucket(name)
+		if routes == nil {
+			continue
+		}
 		err := routes.ForEach(func(_, text []byte) error {
 			r := &learned.Route{}
 			err := json.Unmarshal(text, r)
 			if err == nil {
-				out.Model.LoadRoute(r)
+				out.Model.LoadRoute(dev, r)
 			}
 			return err
 		})

@@ -19,7 +19,7 @@ var large = fakebox.Sizes{SABits: 16, FlowBits: 16, SADBits: 17, Rules: 1024, Ne
 
 // most is how many accesses of a step are beside those of rows: counters, and the marks before
 // and behind.
-const most = 42
+const most = 45
 
 // TestFlipIsMended: whichever bit of a row flips, its key's, its result's or its check bit, of a
 // row in use or of an empty one, it is right again after a pass, and no other table was written.

@@ -60,6 +60,26 @@ object OuterRegs {
   object Identifiers {
     val seeded = RowField(0, 1)
   }
+  val localPrefix = RegisterDesc("local_prefix", 0x254, RegisterRole.Control, writable = 0xff3fL)
+  object LocalPrefix {
+    val ipv4 = RowField(0, 6)
+    val ipv6 = RowField(8, 8)
+  }
+  val hostEvent = RegisterDesc("host_event", 0x258, RegisterRole.Status)
+  object HostEvent {
+    val version = RowField(0, 4)
+    val lost = RowField(30, 1)
+    val valid = RowField(31, 1)
+  }
+  val hostControl = RegisterDesc("host_control", 0x25c, RegisterRole.Control, writable = 0x3L, pulse = 0x3L)
+  object HostControl {
+    val pop = RowField(0, 1)
+    val clearLost = RowField(1, 1)
+  }
+  val hostAddr0 = RegisterDesc("host_addr_0", 0x260, RegisterRole.Status)
+  val hostAddr1 = RegisterDesc("host_addr_1", 0x264, RegisterRole.Status)
+  val hostAddr2 = RegisterDesc("host_addr_2", 0x268, RegisterRole.Status)
+  val hostAddr3 = RegisterDesc("host_addr_3", 0x26c, RegisterRole.Status)
   val limitOther = RegisterDesc("limit_other", 0x300, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
   object LimitOther {
     val rate = RowField(0, 16)
@@ -146,6 +166,13 @@ object OuterRegs {
     skipHeaders,
     identifierSeed,
     identifiers,
+    localPrefix,
+    hostEvent,
+    hostControl,
+    hostAddr0,
+    hostAddr1,
+    hostAddr2,
+    hostAddr3,
     limitOther,
     limitIke,
     limitArp,

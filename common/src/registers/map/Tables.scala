@@ -61,12 +61,22 @@ object OuterTables {
   val nextHop = 3
   val dscpMap = 4
   val peer = 5
+  val blackHost = 6
+  val blackPrefix = 7
+  val blackPrefixChild = 8
+  val blackPrefixRoot = 9
+  val blackHopGroup = 10
   val all: Seq[TableDesc] = Seq(
     TableDesc("sad", 0, "cuckoo", SadRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
     TableDesc("tunnel", 2, "direct", TunnelRow, writeOnly = false),
     TableDesc("next_hop", 3, "direct", NextHopRow, writeOnly = false),
     TableDesc("dscp_map", 4, "direct", DscpMapRow, writeOnly = false),
-    TableDesc("peer", 5, "cuckoo", PeerRow, writeOnly = false)
+    TableDesc("peer", 5, "cuckoo", PeerRow, writeOnly = false),
+    TableDesc("black_host", 6, "cuckoo", HostRow, writeOnly = false),
+    TableDesc("black_prefix", 7, "direct", PrefixRow, writeOnly = false),
+    TableDesc("black_prefix_child", 8, "direct", PrefixChildRow, writeOnly = false),
+    TableDesc("black_prefix_root", 9, "direct", PrefixRootRow, writeOnly = false),
+    TableDesc("black_hop_group", 10, "direct", HopGroupRow, writeOnly = false)
   )
 }

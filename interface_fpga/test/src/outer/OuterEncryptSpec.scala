@@ -13,18 +13,22 @@ import scala.collection.mutable
 import scala.util.Random
 
 /** The encrypt path with a counter behind each event. */
-private class OuterEncryptHarness(config: OuterConfig) extends Module {
+class OuterEncryptHarness(config: OuterConfig) extends Module {
   private val dut = Module(new OuterEncrypt(config))
   val io = IO(chiselTypeOf(dut.io))
   io <> dut.io
 
   private val events = io.events
   private val named: Seq[(String, UInt)] = Seq(
-    "tx_disabled" -> events.fault.txDisabled,
-    "no_identifier" -> events.fault.noIdentifier,
-    "no_tunnel" -> events.fault.noTunnel,
-    "no_next_hop" -> events.fault.noNextHop,
-    "mtu" -> events.fault.mtu,
+    "tx_disabled" -> (events.fault.txDisabled +& events.clearFault.txDisabled),
+    "no_identifier" -> (events.fault.noIdentifier +& events.clearFault.noIdentifier),
+    "no_tunnel" -> (events.fault.noTunnel +& events.clearFault.noTunnel),
+    "no_next_hop" -> (events.fault.noNextHop +& events.clearFault.noNextHop +& events.clear.noNextHop),
+    "mtu" -> (events.fault.mtu +& events.clearFault.mtu),
+    "host_upset" -> events.clear.hostUpset,
+    "prefix_upset" -> events.clear.prefixUpset,
+    "unresolved" -> events.clear.unresolved,
+    "unresolved_told" -> events.unresolved.valid,
     "cut" -> events.cut,
     "further" -> events.further,
     "tx_frames" -> events.transmit.txFrames,
@@ -144,7 +148,7 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
       while (!flag(dut.io.ready)) dut.clock.step()
       seed()
       for ((row, i) <- rows.zipWithIndex) {
-        write(dut.io.nextHopTable, i, row.nextHopRow)
+        write(dut.io.clearTables.nextHop, i, row.nextHopRow)
         if (!row.bypass) write(dut.io.tunnelTable, i, row.tunnelRow(nextHop = i))
       }
     }

@@ -31,7 +31,7 @@ OuterFuzz::OuterFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed)
                      outer::kControls.size(),
                      outer::kReasmTimeout.address,
                      {outer::kLimitInject.address},
-                     outer::kDscpMap + 1,
+                     outer::kBlackHopGroup + 1,
                      {outer::kRule},
                      {}}) {}
 

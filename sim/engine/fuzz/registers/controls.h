@@ -113,7 +113,7 @@ inline constexpr Control kSelfTestPeriod = kControls[4];
 }  // namespace crypto
 
 namespace outer {
-inline constexpr std::array<Control, 29> kControls{{
+inline constexpr std::array<Control, 31> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -131,6 +131,8 @@ inline constexpr std::array<Control, 29> kControls{{
     {0x244, 0xffffffff, 0x01010000},
     {0x248, 0x00000007, 0x00000007},
     {0x24c, 0xc000ffff, 0x00000000},
+    {0x254, 0x0000ff3f, 0x00000000},
+    {0x25c, 0x00000003, 0x00000000},
     {0x300, 0xffffffff, 0x040000e0},
     {0x304, 0xffffffff, 0x040000e0},
     {0x308, 0xffffffff, 0x040000e0},
@@ -161,18 +163,20 @@ inline constexpr Control kQosDscpLow = kControls[13];
 inline constexpr Control kQosDscpHigh = kControls[14];
 inline constexpr Control kSkipHeaders = kControls[15];
 inline constexpr Control kIdentifierSeed = kControls[16];
-inline constexpr Control kLimitOther = kControls[17];
-inline constexpr Control kLimitIke = kControls[18];
-inline constexpr Control kLimitArp = kControls[19];
-inline constexpr Control kLimitNd = kControls[20];
-inline constexpr Control kLimitIcmp = kControls[21];
-inline constexpr Control kLimitSpi = kControls[22];
-inline constexpr Control kLimitReasm = kControls[23];
-inline constexpr Control kLimitInject = kControls[24];
-inline constexpr Control kLimitLinkLocal = kControls[25];
-inline constexpr Control kLimitResolution = kControls[26];
-inline constexpr Control kLimitIkeCookie = kControls[27];
-inline constexpr Control kLimitIkeInit = kControls[28];
+inline constexpr Control kLocalPrefix = kControls[17];
+inline constexpr Control kHostControl = kControls[18];
+inline constexpr Control kLimitOther = kControls[19];
+inline constexpr Control kLimitIke = kControls[20];
+inline constexpr Control kLimitArp = kControls[21];
+inline constexpr Control kLimitNd = kControls[22];
+inline constexpr Control kLimitIcmp = kControls[23];
+inline constexpr Control kLimitSpi = kControls[24];
+inline constexpr Control kLimitReasm = kControls[25];
+inline constexpr Control kLimitInject = kControls[26];
+inline constexpr Control kLimitLinkLocal = kControls[27];
+inline constexpr Control kLimitResolution = kControls[28];
+inline constexpr Control kLimitIkeCookie = kControls[29];
+inline constexpr Control kLimitIkeInit = kControls[30];
 }  // namespace outer
 
 }  // namespace sallyport::fuzz

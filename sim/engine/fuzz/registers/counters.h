@@ -183,7 +183,7 @@ inline constexpr std::array<Counter, 31> kCryptoCounters{{
     {"drop_dec_upset", "decrypt", "drop"},
 }};
 
-inline constexpr std::array<Counter, 97> kOuterCounters{{
+inline constexpr std::array<Counter, 102> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -202,6 +202,11 @@ inline constexpr std::array<Counter, 97> kOuterCounters{{
     {"next_hop_row_upset", "encrypt", "info"},
     {"dscp_map_row_upset", "encrypt", "info"},
     {"drop_no_identifier", "encrypt", "drop"},
+    {"drop_unresolved", "encrypt", "drop"},
+    {"drop_host_upset", "encrypt", "drop"},
+    {"host_row_upset", "encrypt", "info"},
+    {"drop_prefix_upset", "encrypt", "drop"},
+    {"prefix_row_upset", "encrypt", "info"},
     {"rx_frames", "decrypt", "received"},
     {"rx_bytes", "decrypt", "info"},
     {"drop_rx_bad_fcs", "decrypt", "drop"},

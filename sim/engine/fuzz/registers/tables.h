@@ -44,6 +44,11 @@ enum Table : unsigned {
   kNextHop = 3,
   kDscpMap = 4,
   kPeer = 5,
+  kBlackHost = 6,
+  kBlackPrefix = 7,
+  kBlackPrefixChild = 8,
+  kBlackPrefixRoot = 9,
+  kBlackHopGroup = 10,
 };
 }  // namespace outer
 
