@@ -78,7 +78,7 @@ SETUPS = [
     {},
     {"suite": "sm4-sm3", "sas": 3},
     {"suite": "aes256ctr-sha256,null-sha256", "sas": 4},
-    {"mix": {90: 2, 700: 1}, "ip": 6},
+    {"mix": {90: 2, 700: 1}, "ip": 6, "sas": 3},
     {"mode": "transport"},
     {"mode": "transport", "mix": {90: 1}, "ip": 6, "suite": "aes128-sha256"},
     {"nat_t": True, "sas": 2},

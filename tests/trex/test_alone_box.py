@@ -45,9 +45,9 @@ def test_a_simulated_box_and_the_tester_agree(tmp_path: Path, changes: dict) -> 
     sealed = [frame for frame, _ in encrypted.Sender(asked, Tunnels(asked), "round-robin", 0).frames(MIX, BLACK, COUNT)]
     outcome = box.black(sealed)
     assert judged(samples.Clear(asked, BLACK, 0), outcome.out) == [None] * COUNT, outcome.named()
-    sizes, once = cycle(MIX), asked.sas == 1
+    sizes = cycle(MIX)
     clear = [
-        frames.frame(0, at % asked.sas, asked.ip, next(sizes), TESTER[0], BOX[0], final=once) for at in range(COUNT)
+        frames.frame(0, at % asked.sas, asked.ip, next(sizes), TESTER[0], BOX[0], checked=True) for at in range(COUNT)
     ]
     outcome = box.red(clear)
     assert judged(samples.Sealed(asked, RED, 0, Tunnels(asked)), outcome.out) == [None] * COUNT, outcome.named()

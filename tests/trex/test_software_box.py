@@ -65,7 +65,7 @@ def measured(host: Host, lab: Path, direction: str, tests: str) -> list[dict]:
 
 
 def test_a_real_trex_measures_a_simulated_box(tmp_path: Path) -> None:
-    """Each direction, and each attack; TRex's ports count, and the tester opens what comes out."""
+    """Each direction, and each attack; TRex's ports count, and the tester opens the ESP."""
     trex = release()
     skip_without_taps()
     lab = written(tmp_path, trex)

@@ -56,7 +56,7 @@ class Sender:
         @lru_cache(maxsize=MOST_KNOWN)
         def carried(number: int, size: int) -> tuple[bytes, int]:
             length = size - limits.ETHERNET_BYTES - self._tag
-            return black.carried(setup, frames.packet(WAY, number, setup.ip, length, final=True))
+            return black.carried(setup, frames.packet(WAY, number, setup.ip, length))
 
         sizes = [size for size, weight in mix.items() for _ in range(weight)]
         source.shuffle(sizes)

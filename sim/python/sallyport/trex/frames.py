@@ -2,9 +2,9 @@
 """The frames that TRex sends: as the simulated tester's, a UDP datagram of a flow of
 [sallyport.tunnels] in a frame of exact size.
 
-UDP checksums are 0 (none) over IPv4. IPv6 demands a checksum (RFC 8200 8.1), so frames whose bytes
-stay as they are have a right one. TRex writes a time and a number into latency frames when they
-leave, and the field engine writes addresses. Such frames have 0. Payloads are zeros.
+UDP checksums are 0 (none) over IPv4. IPv6 demands a checksum (RFC 8200 8.1), so frames have a right
+one, which TRex corrects where it writes addresses. Only latency frames have 0: TRex writes a time
+and a number into them when they leave. Payloads are zeros.
 """
 
 from __future__ import annotations
@@ -44,21 +44,28 @@ def addresses(way: int, number: int, ip: int) -> tuple[bytes, bytes]:
 
 
 def frame(
-    way: int, number: int, ip: int, size: int, src_mac: str, dst_mac: str, final: bool = False, vlan: int | None = None
+    way: int,
+    number: int,
+    ip: int,
+    size: int,
+    src_mac: str,
+    dst_mac: str,
+    checked: bool = False,
+    vlan: int | None = None,
 ) -> bytes:
-    """A frame of flow `number`, of `size` bytes with the FCS that the port adds; `final`: TRex
-    changes nothing that UDP protects."""
+    """A frame of flow `number`, of `size` bytes with the FCS that the port adds; `checked`: with
+    a UDP checksum where IPv6 demands it."""
     check(size, ip, vlan)
-    data = packet(way, number, ip, size - FCS - packet_at(vlan), final)
+    data = packet(way, number, ip, size - FCS - packet_at(vlan), checked)
     return ethernet(src_mac, dst_mac, ip, vlan) + data
 
 
-def packet(way: int, number: int, ip: int, length: int, final: bool = False) -> bytes:
+def packet(way: int, number: int, ip: int, length: int, checked: bool = True) -> bytes:
     """The IP packet of `length` bytes in such a frame."""
     datagram = length - limits.IP_BYTES[ip]
     src, dst = addresses(way, number, ip)
     payload = bytes(datagram - UDP)
-    header = udp(src, dst, tunnels.UDP_PORTS, payload, checked=final and ip == 6)
+    header = udp(src, dst, tunnels.UDP_PORTS, payload, checked=checked and ip == 6)
     return ip_header(ip, src, dst, datagram, 17) + header + payload
 
 

@@ -100,16 +100,16 @@ class Clear:
 
     def wrong(self, packet: Packet) -> str | None:
         """Why it is not what should come; None if it is."""
-        return self._changed(packet, final=True)
+        return self._changed(packet)
 
-    def _changed(self, packet: Packet, final: bool) -> str | None:
+    def _changed(self, packet: Packet) -> str | None:
         number = int.from_bytes(packet.src, "big") - self._first
         if not 0 <= number < self._setup.sas:
             return "is from an address of no flow"
         length = len(packet.whole)
         if length + limits.ETHERNET_BYTES + self._tag not in self._setup.mix:
             return f"has a packet of {length} B, which is no size of this run"
-        sent = frames.packet(self._way.number, number, self._setup.ip, length, final)
+        sent = frames.packet(self._way.number, number, self._setup.ip, length)
         return None if packet.as_sent() == black.unchanged(sent) else "is not the packet that was sent"
 
 
@@ -146,7 +146,7 @@ class Sealed(Clear):
         inner = black.parse(payload) if self._setup.mode == "tunnel" else _joined(self._setup, packet, payload)
         if inner is None:
             return "carries no IP packet"
-        return self._changed(inner, final=self._setup.sas == 1)
+        return self._changed(inner)
 
 
 def _joined(setup: Setup, packet: Packet, payload: bytes) -> Packet | None:

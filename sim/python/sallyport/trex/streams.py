@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from sallyport import limits
 from sallyport.backend import Setup
 from sallyport.trex import frames
 from sallyport.trex.lab import Lab
@@ -23,6 +24,7 @@ from sallyport.trex.lab import Lab
 MOST_LATENCY_STREAMS = 128  # of a server, both directions together
 # Groups that TRex counts by ("pg_id"): the bulk of each port, and from here on 64 for latency.
 FIRST_BULK, FIRST_LATENCY, LATENCY_GROUPS = 1, 16, 64
+L4_TYPE_UDP = 11  # of the API's CTRexVmInsFixHwCs
 # Seconds between latency frames of two suites; the shortest trial has room for 64 of them.
 FURTHEST_APART = Fraction(1, 1000)
 
@@ -136,7 +138,7 @@ def _continuous(fps: Fraction) -> dict:
 
 def _stream(lab: Lab, setup: Setup, way: Way, size: int, mode: dict, counted: bool = True) -> dict:
     program = _flows(setup, lab.order, way.vlan) if setup.sas > 1 else None
-    frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac, final=not program, vlan=way.vlan)
+    frame = frames.frame(way.number, 0, setup.ip, size, way.src_mac, way.dst_mac, checked=True, vlan=way.vlan)
     stats = _object("STLFlowStats", pg_id=way.bulk) if counted else None
     return _of(lab, frame, program, mode, stats)
 
@@ -168,11 +170,15 @@ def _of(
 
 def _flows(setup: Setup, order: str, vlan: int | None) -> list[dict]:
     """The program that makes flow k of flow 0: k in the low 16 bits of both addresses, which are 0
-    in flow 0."""
+    in flow 0. Over IPv6 it corrects the UDP checksum, too: in the NIC, or in software for one that
+    does not."""
     start = frames.packet_at(vlan)
     op = "random" if order == "random" else "inc"
     program = [
         _object("STLVmFlowVar", name="flow", min_value=0, max_value=setup.sas - 1, size=2, op=op),
         *(_object("STLVmWrFlowVar", fv_name="flow", pkt_offset=start + at) for at in frames.LOW_BITS_AT[setup.ip]),
     ]
-    return program + ([_object("STLVmFixIpv4", offset=start)] if setup.ip == 4 else [])
+    if setup.ip == 4:
+        return [*program, _object("STLVmFixIpv4", offset=start)]
+    udp = start + limits.IP_BYTES[6]
+    return [*program, _object("STLVmFixChecksumHw", l3_offset=start, l4_offset=udp, l4_type=L4_TYPE_UDP)]

@@ -80,6 +80,12 @@ class Gateway:
         with RawPcapReader(str(file)) as frames:
             return [data for data, _ in frames]
 
+    def summed(self, data):
+        """An IPv6 packet with the checksum of its UDP datagram."""
+        packet = IPv6(data)
+        del packet[UDP].chksum
+        return raw(packet)
+
     def encrypt(self, data):
         self._refresh()
         near, far = self._world.ports

@@ -77,6 +77,19 @@ class STLVmFixIpv4:
         self.at = offset
 
 
+class STLVmFixChecksumHw:
+    """Of a UDP datagram alone, by the NIC or in software."""
+
+    def __init__(self, l3_offset, l4_offset, l4_type):
+        for name, value in (("l3_offset", l3_offset), ("l4_offset", l4_offset), ("l4_type", l4_type)):
+            validate(name, value, int)
+        if l4_type != 11:
+            raise STLError("the stand-in corrects UDP")
+        if l3_offset < 14 or l4_offset - l3_offset < 20:
+            raise STLError(f"fix hw offset l3 {l4_offset - l3_offset} is lower than 20")
+        self.at, self.udp = l3_offset, l4_offset
+
+
 class STLPktBuilder:
     """Of a frame in bytes alone; without the FCS, which the port adds."""
 
@@ -98,6 +111,9 @@ class STLPktBuilder:
             elif isinstance(each, STLVmFixIpv4):
                 if pkt_buffer[each.at - 2 : each.at + 1] != bytes.fromhex("080045"):
                     raise STLError(f"there is no IPv4 header at {each.at}")
+            elif isinstance(each, STLVmFixChecksumHw):
+                if pkt_buffer[each.at] >> 4 != 6 or pkt_buffer[each.at + 6] != 17 or each.udp != each.at + 40:
+                    raise STLError(f"there is no IPv6 header of a UDP datagram at {each.at}")
             elif not isinstance(each, STLVmFlowVar):
                 raise STLTypeError("vm", type(each), "instructions")
 

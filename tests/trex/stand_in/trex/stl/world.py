@@ -168,6 +168,8 @@ class Traffic:
                         var = variables[each.name]
                         value = var.low + number % (var.high - var.low + 1)
                         frame[each.at : each.at + var.size] = value.to_bytes(var.size, "big")
+                    elif hasattr(each, "udp"):
+                        frame[each.at :] = self.world.gateway.summed(bytes(frame[each.at :]))
                 yield bytes(frame)
 
     def captured(self, bpf_filter, asks):
