@@ -401,6 +401,12 @@ def test_rows_stay_when_the_server_dies(lab: Lab, tmp_path: Path) -> None:
     assert [row["frame_size"] for row in both] == [1400, 1518] and both[0] == first[0]
 
 
+def test_a_late_answer_is_not_taken_for_a_late_burst() -> None:
+    """Asked at 1 s and at 2 s; the first answer took 0.8 s, and the last frame left at 1.1 s."""
+    looks = [Sample(1.8e9, (99,), (0,), asked_ns=1.0e9), Sample(2.1e9, (100,), (0,), asked_ns=2.0e9)]
+    assert measure.sending_s(looks) == (1.0, 2.1)
+
+
 def test_frames_on_their_way_are_not_taken_for_lost_ones() -> None:
     """Ten are always on their way; five were lost by the second look."""
 

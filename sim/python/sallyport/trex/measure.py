@@ -34,9 +34,11 @@ class Sample:
     numbered: tuple[int, ...] = ()  # of them latency frames, which have numbers, that were sent
     passed: tuple[int, ...] = ()  # numbers up to the latest that arrived
     missing: tuple[int, ...] = ()  # of these, the ones that did not arrive
+    # When TRex was asked. Its counters are of that moment or later; a busy client answers late.
+    asked_ns: float = 0.0
 
 
-def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) -> Sample:
+def sample(stats: dict, ways: list[Way], groups: list[list[int]], asked_ns: float, at_ns: float) -> Sample:
     """Of TRex's answer to get_stats: frames of the bulk and of the latency groups of each
     direction."""
     flows = stats.get("flow_stats", {})
@@ -69,6 +71,7 @@ def sample(stats: dict, ways: list[Way], groups: list[list[int]], at_ns: float) 
         tuple(count(latency, "tx_pkts", way.tx_port) for way, latency in pairs),
         tuple(count(latency, "rx_pkts", way.rx_port) + missing(latency) for way, latency in pairs),
         tuple(missing(latency) for _, latency in pairs),
+        asked_ns,
     )
 
 
@@ -100,7 +103,7 @@ def sending_s(samples: list[Sample]) -> tuple[float, float]:
     """Seconds between which the last frame was sent: a look that did not have it, and one that
     had."""
     whole = samples[-1].tx
-    before = max((each.at_ns for each in samples if each.tx != whole), default=0.0)
+    before = max((each.asked_ns for each in samples if each.tx != whole), default=0.0)
     after = min(each.at_ns for each in samples if each.tx == whole)
     return before / 1e9, after / 1e9
 

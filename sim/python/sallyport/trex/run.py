@@ -151,8 +151,9 @@ class Run:
         return min(look, max(CLOSEST_LOOK_SECONDS, SINCE_CHANGE * (now - self.at_change.at_ns / 1e9)))
 
     def _look(self, began: float) -> Sample:
+        asked = (time.monotonic() - began) * 1e9
         self.stats = self._client.call("get_stats", ports=self._lab.ports)
-        each = measure.sample(self.stats, self._ways, self._groups, (time.monotonic() - began) * 1e9)
+        each = measure.sample(self.stats, self._ways, self._groups, asked, (time.monotonic() - began) * 1e9)
         arrived = not self.samples or each.rx != self.samples[-1].rx
         self.samples.append(each)
         for group in (group for groups in self._groups for group in groups):
