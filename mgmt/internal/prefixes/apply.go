@@ -56,7 +56,7 @@ func (t *Tree) step(kind Kind, changes []Change) (Writes, error) {
 	undo, err := t.set(kind, changes)
 	for _, r := range t.of(kind) {
 		if err == nil && r.found {
-			err = t.lead(r)
+			err = t.lead(r, kind)
 		}
 	}
 	if err == nil {
@@ -131,7 +131,7 @@ func (t *Tree) set(kind Kind, changes []Change) (undo []func(), err error) {
 			return undo, err
 		}
 		if kind == Policies {
-			if err := t.ownWay(r, s.start); err != nil {
+			if r.row, err = t.redirect(r, s, 0, r.row, 0, ^uint64(0)); err != nil {
 				return undo, err
 			}
 		}
@@ -166,17 +166,34 @@ func (t *Tree) adjust(r *root, ends []uint64) (err error) {
 	return nil
 }
 
-// ownWay writes the nodes down to the leaf of a key to new rows. The leaf's place leads to a
-// policy, and no end of its prefix need stand in that leaf.
-func (t *Tree) ownWay(r *root, key uint64) (err error) {
-	for level, at := 0, &r.row; level < levels; level++ {
-		if *at, err = t.own(level, *at); err != nil {
-			return err
+// redirect writes those nodes to new rows in which a place inside a span leads elsewhere than the
+// prefixes of policies say, and those above them. It looks at all leaves inside the span: one or
+// two, unless prefixes lie inside it.
+func (t *Tree) redirect(r *root, s span, level int, row uint16, first, last uint64) (uint16, error) {
+	for place := 0; place <= t.nodes[level][row].count; place++ {
+		n := &t.nodes[level][row]
+		from, to := n.bounds(place, first, last)
+		if to < s.start || from > s.start|^mask(s.length) {
+			continue
 		}
-		n := &t.nodes[level][*at]
-		at = &n.child[n.place(key)]
+		child, err := n.child[place], error(nil)
+		if level < leaf {
+			child, err = t.redirect(r, s, level+1, child, from, to)
+		} else {
+			child = r.leads.policy(from, to)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if child == n.child[place] {
+			continue
+		}
+		if row, err = t.own(level, row); err != nil {
+			return 0, err
+		}
+		t.nodes[level][row].child[place] = child
 	}
-	return nil
+	return row, nil
 }
 
 // plant makes a tree without ends: a node on each level.

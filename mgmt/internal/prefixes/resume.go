@@ -18,7 +18,13 @@ type Read func(table regs.Table, index int) ([]uint32, error)
 // policies are those that the chip has.
 //
 // Resume reads each row in use once.
-func Resume(leaves int, read Read) (*Table, error) {
+func Resume(leaves int, read Read) (*Table, error) { return resumed(leaves, read, false) }
+
+// ResumeNested is Resume where prefixes of policies may hold each other. Then the nodes do not tell
+// them, and the first ApplyPolicies must have all of them, as the first Apply has all routes.
+func ResumeNested(leaves int, read Read) (*Table, error) { return resumed(leaves, read, true) }
+
+func resumed(leaves int, read Read, nested bool) (*Table, error) {
 	t := NewTable(leaves)
 	for n := range t.tree.roots {
 		row, err := read(regs.InnerTablePrefixRoot, n)
@@ -26,7 +32,7 @@ func Resume(leaves int, read Read) (*Table, error) {
 			return nil, err
 		}
 		r := &t.tree.roots[n]
-		r.found = kindOf(n) == Routes
+		r.found = kindOf(n) == Routes || nested
 		if regs.PrefixRootRow.Valid.Get(row) == 0 {
 			continue
 		}
@@ -35,7 +41,7 @@ func Resume(leaves int, read Read) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.valid && kindOf(n) == Policies {
+		if r.valid && kindOf(n) == Policies && !nested {
 			if r.valid = t.tree.recall(&r.leads, 0, r.row, 0, ^uint64(0)); !r.valid {
 				r.leads = leads{to: map[span]uint16{}}
 			}
@@ -117,7 +123,7 @@ func (t *Tree) keep(good bool) {
 }
 
 // lead changes the nodes that were found on the chip into those of the prefixes of a root.
-func (t *Tree) lead(r *root) (err error) {
+func (t *Tree) lead(r *root, kind Kind) (err error) {
 	wanted := map[uint64]bool{}
 	for s := range r.leads.to {
 		for _, end := range s.ends() {
@@ -141,7 +147,7 @@ func (t *Tree) lead(r *root) (err error) {
 		}
 	}
 	if r.valid {
-		r.row, err = t.regroup(r, 0, r.row, 0, ^uint64(0))
+		r.row, err = t.regroup(r, kind, 0, r.row, 0, ^uint64(0))
 	}
 	return err
 }
@@ -162,19 +168,23 @@ func (t *Tree) ends(r *root) (out []uint64) {
 	return out
 }
 
-// regroup writes those nodes of routes to new rows in which a place has another group than its
-// prefixes say, and those above them.
-func (t *Tree) regroup(r *root, level int, row uint16, first, last uint64) (uint16, error) {
+// regroup writes those nodes to new rows in which a place has another group, or of policies another
+// row, than its prefixes say, and those above them.
+func (t *Tree) regroup(r *root, kind Kind, level int, row uint16, first, last uint64) (uint16, error) {
 	for place := 0; place <= t.nodes[level][row].count; place++ {
 		n := &t.nodes[level][row]
 		from, to := n.bounds(place, first, last)
 		child, err := n.child[place], error(nil)
-		if level < leaf {
-			if child, err = t.regroup(r, level+1, child, from, to); err != nil {
-				return 0, err
-			}
+		switch {
+		case level < leaf:
+			child, err = t.regroup(r, kind, level+1, child, from, to)
+		case kind == Policies:
+			child = r.leads.policy(from, to)
 		}
-		if child == n.child[place] && n.group[place] == r.leads.group(level, from, to, first, last) {
+		if err != nil {
+			return 0, err
+		}
+		if child == n.child[place] && (kind == Policies || n.group[place] == r.leads.group(level, from, to, first, last)) {
 			continue
 		}
 		if row, err = t.own(level, row); err != nil {
@@ -225,16 +235,23 @@ func (g *hopGroups) resume(t *Tree, read Read) error {
 
 // Clear takes out all routes, and gives the writes that take their roots from the chip: then no
 // route holds any address, and their rows are free.
-func (t *Table) Clear() (writes Writes) {
+func (t *Table) Clear() Writes {
 	t.groups = newHopGroups()
-	for n, r := range t.tree.of(Routes) {
+	return t.tree.clear(Routes)
+}
+
+// ClearPolicies takes out all prefixes of policies likewise.
+func (t *Table) ClearPolicies() Writes { return t.tree.clear(Policies) }
+
+func (t *Tree) clear(kind Kind) (writes Writes) {
+	for n, r := range t.of(kind) {
 		if r.valid {
-			t.tree.dropAll(0, r.row)
+			t.dropAll(0, r.row)
 		}
 		*r = root{leads: leads{to: map[span]uint16{}}}
 		writes = append(writes, r.write(n))
 	}
-	t.tree.commit()
+	t.commit()
 	return writes
 }
 

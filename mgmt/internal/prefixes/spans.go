@@ -113,6 +113,14 @@ func (l *leads) covering(first, last uint64, least int) uint16 {
 	return 0
 }
 
+// policy is the row of `prefix_policy` of a place, from..to: that of the longest span around it.
+func (l *leads) policy(from, to uint64) uint16 {
+	if row := l.covering(from, to, 0); row != Cut {
+		return row
+	}
+	return 0
+}
+
 // group is that of a place, from..to, of a node that has the addresses first..last: that of the
 // longest span that holds all of the place and not all of the node. Nothing is above the root, so
 // a span that holds all of it counts there.
@@ -132,7 +140,7 @@ func (n *node) sets(l *leads, kind Kind, level, place int, first, last uint64) {
 	case kind == Routes:
 		n.group[place] = l.group(level, from, to, first, last)
 	case level == leaf:
-		n.child[place] = l.covering(from, to, 0)
+		n.child[place] = l.policy(from, to)
 	}
 }
 

@@ -77,6 +77,9 @@ func (t *Table) ApplyPolicies(changes []Change) (Writes, error) {
 // PolicyOf is the row of `prefix_policy` of a prefix; 0 if it has none.
 func (t *Table) PolicyOf(prefix netip.Prefix) int { return int(t.tree.row(Policies, prefix)) }
 
+// PolicyAt is the row of `prefix_policy` that the chip finds for an address; 0 if there is none.
+func (t *Table) PolicyAt(addr netip.Addr) int { return int(t.tree.Lookup(Policies, addr)) }
+
 // Policies are the prefixes of destinations, and their rows.
 func (t *Table) Policies() map[netip.Prefix]int {
 	out := map[netip.Prefix]int{}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -23,10 +24,14 @@ type Kind int
 const (
 	// Routes lead to rows of `hop_group`. The longest prefix of an address counts.
 	Routes Kind = iota
-	// Policies lead to rows of `prefix_policy`. None of their prefixes holds another one.
+	// Policies lead to rows of `prefix_policy`. The longest prefix counts, too, but each leaf
+	// inside a prefix names its row: a change of one that holds n others writes some n / 9 leaves.
 	Policies
 	kinds
 )
+
+// Cut is the row of a prefix of policies that leads to none: prefixes around it do not hold it.
+const Cut = math.MaxUint16
 
 // Change gives a prefix a row of `hop_group`, or of `prefix_policy`. Row 0 takes the prefix out.
 type Change struct {

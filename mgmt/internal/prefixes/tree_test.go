@@ -114,8 +114,8 @@ func check(t *testing.T, tree *Tree) {
 			if n.group[place] != want {
 				t.Fatalf("level %d row %d: place %d has group %d, not %d", level, row, place, n.group[place], want)
 			}
-			if kind == Policies && level == leaf && n.child[place] != of.covering(from, to, 0) {
-				t.Fatalf("row %d: place %d leads to %d, not %d", row, place, n.child[place], of.covering(from, to, 0))
+			if kind == Policies && level == leaf && n.child[place] != led(of.covering(from, to, 0)) {
+				t.Fatalf("row %d: place %d leads to %d, not %d", row, place, n.child[place], led(of.covering(from, to, 0)))
 			}
 			if level < leaf {
 				walk(level+1, n.child[place], from, to, n.count+1)
