@@ -38,6 +38,13 @@ class Router:
         words = ["vtysh", "--vty_socket", str(self.folder), "-c", f"show {what} json"]
         return json.loads(subprocess.run(words, check=True, capture_output=True, text=True, timeout=WAIT_S).stdout)
 
+    def configure(self, *lines: str) -> None:
+        """Lines of a configuration, as typed into vtysh."""
+        words = ["vtysh", "--vty_socket", str(self.folder)]
+        for line in ("configure", *lines):
+            words += ["-c", line]
+        subprocess.run(words, check=True, capture_output=True, timeout=WAIT_S)
+
     def wait(self, what: str, true: Callable[[dict], bool]) -> dict:
         """The answer of `show`, once `true` holds for it."""
         end = time.monotonic() + WAIT_S

@@ -30,9 +30,16 @@ MIRRORED = Tunnel(spi_out=TUNNEL.spi_in, spi_in=TUNNEL.spi_out, near=FAR, far=NE
 class LiveBox:
     """A box's namespace, and a client of its daemon."""
 
+    number: int
     space: Host
     daemon: Daemon
     client: Client
+
+    def address(self, device: str) -> None:
+        """Give new devices the box's address at red, and the way to the far network."""
+        self.space.run("ip", "addr", "add", f"{OWN[self.number]}/24", "dev", "sp-red")
+        route = (NETWORKS[1 - self.number], "dev", device, "src", OWN[self.number])
+        self.space.run("ip", "route", "add", *route)
 
     def counters(self) -> dict[str, int]:
         """The inner chip's."""
@@ -49,15 +56,21 @@ def batch(number: int, more: str) -> str:
 
 @contextmanager
 def two_boxes(
-    folder: Path, more: Callable[[int], str] = lambda _: "", record: Path | None = None, chips: str = "core"
+    folder: Path,
+    more: Callable[[int], str] = lambda _: "",
+    record: Path | None = None,
+    chips: str = "core",
+    made: Callable[[int, str], str] = batch,
+    taps: str = TAPS,
+    device: str = TUNNELS,
 ) -> Iterator[list[LiveBox]]:
-    """Both boxes, each with `more` lines, and with no station at their red cables. The run's
-    counters balance at its end."""
+    """Both boxes, each with `more` lines or otherwise `made`, and with no station at their red
+    cables. Linux sends to the far network by `device`. The run's counters balance at its end."""
     skip_without_taps()
     words: list[object] = []
     for number in (0, 1):
         path = folder / f"box{number}.xfrm"
-        path.write_text(batch(number, more(number)))
+        path.write_text(made(number, more(number)))
         words += ["--xfrm", path, "--red-tap", RED_TAPS[number]]
     words += ["--socket-dir", folder, "--chips", chips, *(["--record", record] if record else [])]
     with hosts("a", "b") as spaces, live(*words) as run:
@@ -65,12 +78,10 @@ def two_boxes(
         try:
             for number, space in enumerate(spaces):
                 space.run("ip", "link", "set", "lo", "up")
-                daemon = Daemon(folder / f"box{number}.sock", folder / f"daemon{number}", number, TAPS, space)
+                daemon = Daemon(folder / f"box{number}.sock", folder / f"daemon{number}", number, taps, space)
                 daemon.start()
-                space.run("ip", "addr", "add", f"{OWN[number]}/24", "dev", "sp-red")
-                route = (NETWORKS[1 - number], "dev", TUNNELS, "src", OWN[number])
-                space.run("ip", "route", "add", *route)
-                boxes.append(LiveBox(space, daemon, Client(daemon.control)))
+                boxes.append(LiveBox(number, space, daemon, Client(daemon.control)))
+                boxes[-1].address(device)
             yield boxes
             # No box asks the other one for its address any more once that has no daemon, whose
             # card would hold the question.

@@ -157,7 +157,7 @@ func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 	if !c.Taps.Wanted() {
 		return nil
 	}
-	return d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name, c.Taps.Tunnels.Name)
+	return d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name, c.Taps.Tunnels.Name, c.Taps.Interfaces())
 }
 
 // serve answers until ctx ends or something fails. Either stops the accesses to chips that do not

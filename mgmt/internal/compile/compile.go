@@ -45,7 +45,9 @@ type Target struct {
 	Flows, Sad []Placed // in order of age
 	// Named are the rows of policies by prefix, in the SPD's order, by destination. In a part, one
 	// that has none any more is there without rows.
-	Named                  map[netip.Prefix][]Placed
+	Named map[netip.Prefix][]Placed
+	// Steering are the routes to XFRM interfaces; nil if there are none.
+	Steering               *Steering
 	Hosts                  map[string][]Placed // by device
 	Peers                  []Placed            // of black; in a part those that came
 	InnerRules, OuterRules []Placed
@@ -93,7 +95,7 @@ type compiler struct {
 func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Report) (*Target, error) {
 	c := newCompiler(m, old, sizes, r)
 	c.reuse = reuse
-	for _, step := range []func() error{c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.inPolicies, c.outboundSAs, c.inboundSAs, c.peers, c.gateways, c.ways} {
+	for _, step := range []func() error{c.checkSteering, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.steering, c.inPolicies, c.outboundSAs, c.inboundSAs, c.peers, c.gateways, c.ways} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ func (e *earlier) cuts(sets []set) bool {
 				if !p.Before(s.policy) {
 					break
 				}
-				if p.Overlaps(s.sel) && !slices.ContainsFunc(sets, func(s set) bool { return s.policy == p }) {
+				if p.IfID == s.policy.IfID && p.Overlaps(s.sel) && !slices.ContainsFunc(sets, func(s set) bool { return s.policy == p }) {
 					return true
 				}
 			}

@@ -136,6 +136,9 @@ func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[
 		if len(groups)+len(clear) == 0 || len(entries) > c.sizes.InnerRules {
 			break // there is nothing to ask, or no room anyway
 		}
+		if p.IfID != 0 {
+			continue // no packet of a group or in clear meets it
+		}
 		key := p.Selector
 		key.Dev = ""
 		if other, twice := entries[key.String()]; twice && !p.Before(other.policy) {

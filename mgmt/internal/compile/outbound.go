@@ -15,7 +15,7 @@ import (
 // outPolicies become flows, rows by prefix and rules of the inner chip.
 func (c *compiler) outPolicies() error {
 	for p := range c.m.Policies.All() {
-		if p.Dir == xfrm.DirOut {
+		if p.Dir == xfrm.DirOut && p.IfID == 0 {
 			if err := c.outPolicy(p); err != nil {
 				return err
 			}
@@ -34,15 +34,17 @@ func (c *compiler) orderNamed() {
 	}
 }
 
-// byPrefix says whether an out policy goes by prefix, on this chip.
-func (c *compiler) byPrefix(p *model.Policy) bool {
-	return c.sizes.Policies > 0 && c.m.Policies.ByPrefix(p)
-}
+// hasNamed says whether policies go by prefix on this chip. Where there are XFRM interfaces, their
+// routes have the tree for themselves.
+func (c *compiler) hasNamed() bool { return c.sizes.Policies > 0 && len(c.m.Interfaces) == 0 }
+
+// byPrefix says whether an out policy goes by prefix.
+func (c *compiler) byPrefix(p *model.Policy) bool { return c.hasNamed() && c.m.Policies.ByPrefix(p) }
 
 // rules are the out policies that are rules.
 func (c *compiler) rules() []*model.Policy {
 	rules := slices.Collect(c.m.Policies.Rules())
-	if c.sizes.Policies == 0 {
+	if !c.hasNamed() {
 		rules = slices.AppendSeq(rules, c.m.Policies.Named())
 		slices.SortFunc(rules, func(a, b *model.Policy) int { return cmp.Compare(a.At(), b.At()) })
 	}
@@ -83,12 +85,16 @@ func (c *compiler) protect(p *model.Policy) error {
 		whole = whole || sel == p.Selector
 	}
 	if len(choices) == 0 {
-		c.report.Warn(p.Pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is punted until there is one", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
+		c.warnUnfit(p)
 	}
 	if !whole {
 		c.decide(p, p.Selector, decide(p, regs.ActionPunt))
 	}
 	return nil
+}
+
+func (c *compiler) warnUnfit(p *model.Policy) {
+	c.report.Warn(p.Pos, "no outbound SA fits the tmpl src %s dst %s: what the policy matches is punted until there is one", xfrm.AddrText(p.Template.Src), xfrm.AddrText(p.Template.Dst))
 }
 
 // protection is the decision that leads what a policy matches between two ends to their SAs.

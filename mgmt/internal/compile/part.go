@@ -46,7 +46,7 @@ func CompilePart(m *model.Model, old *Image, standing *Standing, sizes Sizes, r 
 	c := newCompiler(m, old, sizes, r)
 	c.standing, c.out.Part = standing, &Part{}
 	c.out.BypassEncrypt, c.out.BypassDecrypt = standing.bypass[0], standing.bypass[1]
-	for _, step := range []func() error{c.onlyPlainSAs, c.onlyPlainPolicies, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.leaveGone, c.partOut, c.partIn, c.outboundSAs, c.inboundSAs, c.partSelectors, c.partPeers, c.gateways, c.ways} {
+	for _, step := range []func() error{c.onlyPlainSAs, c.onlyPlainPolicies, c.checkSteering, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.leaveGone, c.partOut, c.steering, c.partIn, c.outboundSAs, c.inboundSAs, c.partSelectors, c.partPeers, c.gateways, c.ways} {
 		if step() != nil {
 			return nil, false
 		}
@@ -105,9 +105,10 @@ func (c *compiler) meetsOthers(p *model.Policy) (meets bool) {
 		other := q.Selector
 		other.Dev = ""
 		switch {
+		case q.IfID != p.IfID: // an SA meets the policies of its own if_id alone
 		case other == key:
 			meets = q.Action != p.Action || (q.Template == nil) != (p.Template == nil)
-		case q.Before(p):
+		case q.Before(p), p.IfID != 0:
 			meets = true
 		default:
 			meets = q.Template != nil || q.Action != xfrm.ActionBlock
@@ -137,10 +138,10 @@ func (c *compiler) leaveGone() error {
 	}
 	for _, p := range c.m.Changes.RemovedPolicies() {
 		switch {
-		case p.Dir != xfrm.DirOut:
+		case p.Dir != xfrm.DirOut, p.IfID != 0:
 		case model.Exact(p.Selector):
 			part.Flows = append(part.Flows, FlowKey(flowRow(packetOf(p.Selector), decision{})))
-		case c.sizes.Policies > 0 && c.m.Policies.WasByPrefix(p):
+		case c.hasNamed() && c.m.Policies.WasByPrefix(p):
 			c.out.Named[p.Dst] = nil
 		default:
 			part.Rules = true
@@ -202,7 +203,7 @@ func (c *compiler) partOut() error {
 	var policies []*model.Policy
 	for _, p := range c.m.Touched() {
 		switch {
-		case p.Dir != xfrm.DirOut:
+		case p.Dir != xfrm.DirOut, p.IfID != 0:
 		case model.Exact(p.Selector):
 			policies = append(policies, p)
 		case c.byPrefix(p):
@@ -211,7 +212,7 @@ func (c *compiler) partOut() error {
 			c.out.Part.Rules = true
 		}
 	}
-	if c.sizes.Policies > 0 {
+	if c.hasNamed() {
 		for _, p := range c.m.Policies.Moved() {
 			c.out.Named[p.Dst] = nil
 			c.out.Part.Rules = c.out.Part.Rules || !p.Fresh
@@ -275,7 +276,7 @@ func (c *compiler) partIn() error {
 
 // firstOf is the policy that counts of those for in and for fwd: the one that was written first.
 func (c *compiler) firstOf(p *model.Policy) *model.Policy {
-	twin := c.m.Policies.Find(p.Selector, map[xfrm.Dir]xfrm.Dir{xfrm.DirIn: xfrm.DirFwd, xfrm.DirFwd: xfrm.DirIn}[p.Dir])
+	twin := c.m.Policies.Find(p.Selector, map[xfrm.Dir]xfrm.Dir{xfrm.DirIn: xfrm.DirFwd, xfrm.DirFwd: xfrm.DirIn}[p.Dir], p.IfID)
 	if twin != nil && twin.At() < p.At() {
 		return twin
 	}
@@ -288,7 +289,7 @@ func (c *compiler) cut(sets []set) (is bool) {
 	for _, s := range sets {
 		c.m.Policies.Overlapping(s.sel, func(p *model.Policy) bool {
 			first := c.firstOf(p)
-			is = first.Before(s.policy) && !slices.ContainsFunc(sets, func(s set) bool { return s.policy == first })
+			is = first.IfID == s.policy.IfID && first.Before(s.policy) && !slices.ContainsFunc(sets, func(s set) bool { return s.policy == first })
 			return !is
 		})
 		if is {

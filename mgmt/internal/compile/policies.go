@@ -27,13 +27,17 @@ func partsOf(p *model.Policy, rows []Row) (rules []Placed) {
 // inPolicies become selectors of inbound SAs, or rules of the outer chip. A policy written for `in`
 // and again for `fwd` is one.
 func (c *compiler) inPolicies() error {
-	rules := map[xfrm.Selector]*model.Policy{}
+	type named struct {
+		xfrm.Selector
+		ifID uint32
+	}
+	rules := map[named]*model.Policy{}
 	var order, open []*model.Policy
 	for p := range c.m.Policies.All() {
 		if p.Dir == xfrm.DirOut {
 			continue
 		}
-		key := p.Selector
+		key := named{p.Selector, p.IfID}
 		key.Dev = ""
 		first, twice := rules[key]
 		if !twice {
@@ -52,6 +56,9 @@ func (c *compiler) inPolicies() error {
 		}
 	}
 	for _, p := range order {
+		if p.IfID != 0 {
+			continue // clear packets meet policies without if_id alone
+		}
 		if err := c.inRule(p, open); err != nil {
 			return err
 		}

@@ -71,6 +71,9 @@ func (c *compiler) inboundSets(all []*model.Policy) error {
 			c.selector[sa] = sel
 			continue
 		}
+		if sa.IfID != 0 {
+			return manySets(sa)
+		}
 		slices.SortFunc(sets, func(a, b set) int {
 			return cmp.Or(cmp.Compare(a.policy.Age, b.policy.Age), strings.Compare(a.sel.String(), b.sel.String()))
 		})
@@ -85,6 +88,12 @@ func (c *compiler) inboundSets(all []*model.Policy) error {
 	until := c.number(order)
 	c.out.Joins = c.joins(order)
 	return c.inboundRules(order, all, until)
+}
+
+// manySets refuses an inbound SA of an XFRM interface that needs more than one selector: the rules
+// for several are those of all interfaces, and would be asked for its packets too.
+func manySets(sa *model.SA) error {
+	return xfrm.Errorf(sa.Pos, "the inbound SA spi 0x%x with if_id 0x%x has policies that no single selector says, or one of them comes before another: give the interface one in policy that holds them all", sa.SPI, sa.IfID)
 }
 
 // String tells sets apart.

@@ -11,6 +11,7 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/steer"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -21,6 +22,8 @@ type Ways struct {
 	Hops  map[netip.Prefix]prefixes.Hops
 	// Rows are those of policies by prefix that are taken.
 	Rows RowSet
+	// Steered are the rows of each lead of routes to XFRM interfaces; nil if they are not known.
+	Steered map[steer.Lead][]int
 }
 
 // Way is a prefix of the tree. With the zero Hops it leaves the tree.
@@ -125,14 +128,19 @@ func TreeTable(dev string, table regs.Table) regs.Table {
 }
 
 // WaysOf is the tree of the rows of an image, which the next change leads to all of its prefixes.
-func WaysOf(i *Image, dev string, leaves int) (*Ways, error) {
+// With `steered` that of red's policies is the tree of routes to XFRM interfaces.
+func WaysOf(i *Image, dev string, leaves int, steered bool) (*Ways, error) {
 	rows := i.Rows()
 	read := func(table regs.Table, index int) ([]uint32, error) {
 		row := make(Row, table.Words())
 		copy(row, (*rows[TreeTable(dev, table).Name])[index])
 		return row, nil
 	}
-	table, err := prefixes.Resume(leaves, read)
+	resume := prefixes.Resume
+	if steered && dev == xfrm.Red {
+		resume = prefixes.ResumeNested
+	}
+	table, err := resume(leaves, read)
 	ways := &Ways{Table: table, Hops: map[netip.Prefix]prefixes.Hops{}}
 	if dev == xfrm.Red {
 		for row := range i.PrefixPolicy {

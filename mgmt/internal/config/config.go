@@ -71,11 +71,41 @@ type Events struct {
 }
 
 // Taps are the devices where Linux is the host behind the ports, and behind the tunnels; without
-// names there are none.
+// names there are none. XFRM are those of XFRM interfaces, by the interfaces' names.
 type Taps struct {
-	Red     Device `toml:"red"`
-	Black   Device `toml:"black"`
-	Tunnels Device `toml:"tunnels"`
+	Red     Device   `toml:"red"`
+	Black   Device   `toml:"black"`
+	Tunnels Device   `toml:"tunnels"`
+	XFRM    []Device `toml:"xfrm"`
+}
+
+// mostInterfaces is how many XFRM interfaces have devices.
+const mostInterfaces = 256
+
+// Interfaces are the names of the devices of XFRM interfaces.
+func (t Taps) Interfaces() (names []string) {
+	for _, device := range t.XFRM {
+		names = append(names, device.Name)
+	}
+	return names
+}
+
+// wrongInterfaces names the fault of the devices of XFRM interfaces; empty if they have none.
+func (t Taps) wrongInterfaces() string {
+	seen := map[string]bool{t.Red.Name: true, t.Black.Name: true, t.Tunnels.Name: true}
+	for _, name := range t.Interfaces() {
+		switch {
+		case seen[name]:
+			return fmt.Sprintf("the device of an XFRM interface cannot be %q, which is another's", name)
+		case name == xfrm.Red || name == xfrm.Black:
+			return fmt.Sprintf("the device of an XFRM interface cannot be %q, which is the name of a port", name)
+		}
+		seen[name] = true
+	}
+	if len(t.XFRM) > mostInterfaces {
+		return fmt.Sprintf("xfrm names %d devices, more than %d", len(t.XFRM), mostInterfaces)
+	}
+	return ""
 }
 
 // Wanted says whether there are to be devices.
@@ -165,7 +195,7 @@ func (c *Config) CheckSaved() error {
 // wrongTaps names the fault of the devices beside each other; empty if they have none.
 func (c *Config) wrongTaps() string {
 	switch red, black, tunnels := c.Taps.Red.Name, c.Taps.Black.Name, c.Taps.Tunnels.Name; {
-	case red == "" && black == "" && tunnels == "":
+	case red == "" && black == "" && tunnels == "" && len(c.Taps.XFRM) == 0:
 		return ""
 	case red == "" || black == "":
 		return "taps needs both red and black: a box has two ports"
@@ -174,7 +204,7 @@ func (c *Config) wrongTaps() string {
 	case tunnels == red || tunnels == black:
 		return fmt.Sprintf("the device of tunnels cannot be %q, which is a port's", tunnels)
 	}
-	return ""
+	return c.Taps.wrongInterfaces()
 }
 
 // lineWhere is the first line with which something is true of the file as read so far.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,15 +62,15 @@ level = "debug"
 	}
 }
 
-// TestTaps: none, or one for each port.
+// TestTaps: none, or one for each port, and any for XFRM interfaces.
 func TestTaps(t *testing.T) {
 	c, _, err := config.Load(write(t, `registers = "unix:/run/sim/box0.sock"`))
 	if err != nil || c.Taps.Wanted() {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, registers := range []string{"unix:/s", "pci:0000:17:00.0"} {
-		c, _, err = config.Load(write(t, "registers = \""+registers+"\"\n[taps]\nred = \"sp-red\"\nblack = \"sp-black\"\ntunnels = \"sp-vpn\""))
-		if err != nil || !c.Taps.Wanted() || c.Taps.Red.Name != "sp-red" || c.Taps.Black.Name != "sp-black" || c.Taps.Tunnels.Name != "sp-vpn" {
+		c, _, err = config.Load(write(t, "registers = \""+registers+"\"\n[taps]\nred = \"sp-red\"\nblack = \"sp-black\"\ntunnels = \"sp-vpn\"\nxfrm = [\"ipsec0\", \"ipsec1\"]"))
+		if err != nil || !c.Taps.Wanted() || c.Taps.Red.Name != "sp-red" || c.Taps.Black.Name != "sp-black" || c.Taps.Tunnels.Name != "sp-vpn" || !slices.Equal(c.Taps.Interfaces(), []string{"ipsec0", "ipsec1"}) {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
@@ -79,27 +80,31 @@ func TestTaps(t *testing.T) {
 func TestErrors(t *testing.T) {
 	const ok = `registers = "unix:/s"` + "\n"
 	for text, want := range map[string]string{
-		"":                                          ":1: registers = \"…\" is missing",
-		`registers = "tcp:1"`:                       `:1: "tcp:1" must be unix:PATH`,
-		`registers = "pci:1,2"`:                     `:1: "1,2" must name the crypto card, or all three`,
-		"registers = 1":                             ":1: ",
-		ok + "frob = 1":                             `:2: there is no key "frob"`,
-		ok + "[control]\npath = \"c.sock\"":         `:3: "c.sock" is not an absolute path`,
-		ok + "[control]\n\ngroup = \"no-such\"":     `:4: there is no group "no-such"`,
-		ok + "[control]\nmode = \"0666\"":           `:3: there is no key "control.mode"`,
-		ok + "[events]\npoll = \"1\"":               `:3: "1" is no time from 1ms to 10s`,
-		ok + "[events]\npoll = \"1m\"":              `:3: "1m" is no time`,
-		ok + "[metrics]\nlisten = \"localhost:1\"":  `:3: "localhost:1" is no ADDRESS:PORT`,
-		ok + "[metrics]\n\nsas = 131073":            `:4: sas must be 0 to 131072, which the largest box holds`,
-		ok + "[metrics]\nsas = -1":                  `:3: sas must be 0 to 131072`,
-		ok + "[log]\nlevel = \"loud\"":              `:3: "loud" must be debug`,
-		ok + "[log\n":                               ":2: ",
-		ok + "[taps]\nred = \"a b\"":                `:3: "a b" cannot be the name of a device`,
-		ok + "[taps]\nred = \"\"":                   `:3: "" cannot be the name of a device`,
-		ok + "[taps]\n\nred = \"a\"\n":              ":4: taps needs both red and black",
-		ok + "[taps]\nred = \"a\"\nblack = \"a\"\n": `:4: the devices of red and black cannot both be "a"`,
-		ok + "[taps]\ntunnels = \"a\"\n":            ":3: taps needs both red and black",
-		ok + "[taps]\nred = \"a\"\nblack = \"b\"\ntunnels = \"b\"\n": `:5: the device of tunnels cannot be "b", which is a port's`,
+		"":                                         ":1: registers = \"…\" is missing",
+		`registers = "tcp:1"`:                      `:1: "tcp:1" must be unix:PATH`,
+		`registers = "pci:1,2"`:                    `:1: "1,2" must name the crypto card, or all three`,
+		"registers = 1":                            ":1: ",
+		ok + "frob = 1":                            `:2: there is no key "frob"`,
+		ok + "[control]\npath = \"c.sock\"":        `:3: "c.sock" is not an absolute path`,
+		ok + "[control]\n\ngroup = \"no-such\"":    `:4: there is no group "no-such"`,
+		ok + "[control]\nmode = \"0666\"":          `:3: there is no key "control.mode"`,
+		ok + "[events]\npoll = \"1\"":              `:3: "1" is no time from 1ms to 10s`,
+		ok + "[events]\npoll = \"1m\"":             `:3: "1m" is no time`,
+		ok + "[metrics]\nlisten = \"localhost:1\"": `:3: "localhost:1" is no ADDRESS:PORT`,
+		ok + "[metrics]\n\nsas = 131073":           `:4: sas must be 0 to 131072, which the largest box holds`,
+		ok + "[metrics]\nsas = -1":                 `:3: sas must be 0 to 131072`,
+		ok + "[log]\nlevel = \"loud\"":             `:3: "loud" must be debug`,
+		ok + "[log\n":                              ":2: ",
+		ok + "[taps]\nred = \"a b\"":               `:3: "a b" cannot be the name of a device`,
+		ok + "[taps]\nred = \"\"":                  `:3: "" cannot be the name of a device`,
+		ok + "[taps]\n\nred = \"a\"\n":             ":4: taps needs both red and black",
+		ok + "[taps]\nxfrm = [\"a\"]\n":            ":3: taps needs both red and black",
+		ok + "[taps]\nred = \"a\"\nblack = \"b\"\nxfrm = [\"c\", \"b\"]\n": `:5: the device of an XFRM interface cannot be "b", which is another's`,
+		ok + "[taps]\nred = \"a\"\nblack = \"b\"\nxfrm = [\"red\"]\n":      `:5: the device of an XFRM interface cannot be "red", which is the name of a port`,
+		ok + "[taps]\nred = \"a\"\nblack = \"b\"\nxfrm = [\"a b\"]\n":      `:5: "a b" cannot be the name of a device`,
+		ok + "[taps]\nred = \"a\"\nblack = \"a\"\n":                        `:4: the devices of red and black cannot both be "a"`,
+		ok + "[taps]\ntunnels = \"a\"\n":                                   ":3: taps needs both red and black",
+		ok + "[taps]\nred = \"a\"\nblack = \"b\"\ntunnels = \"b\"\n":       `:5: the device of tunnels cannot be "b", which is a port's`,
 		ok + "[frob]\nx = 1":                `:2: there is no key "frob"`,
 		ok + ok:                             ":2: ",
 		ok + "initial_batch = \"/no/such\"": "cannot read the initial batch /no/such: no such file",

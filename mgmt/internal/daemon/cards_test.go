@@ -30,7 +30,7 @@ func TestHostOfCards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.daemon.OpenHost(frames, "sp-red", "sp-black", "sp-vpn"); err != nil {
+	if err := r.daemon.OpenHost(frames, "sp-red", "sp-black", "sp-vpn", nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/netip"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,6 +17,7 @@ import (
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/rib"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/steer"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
@@ -33,7 +35,7 @@ type host struct {
 	// hosts at the ports that packets went to and that have no row, and packets to those at red
 	unresolved chan model.NextHop
 	waiting    waiting.Packets
-	routes     map[string]*rib.Follower // by device; none if its chip has no tree of prefixes
+	routes     map[string]*rib.Follower // by set; none if its chip has no tree of prefixes
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's. A frame of Linux's
@@ -67,9 +69,9 @@ func (h *host) hear(header transport.PuntHeader, frame []byte) {
 
 // OpenHost makes a device with the given name for each port, and takes the frames of the management
 // CPU. With a third name there is a device for packets out of tunnels; without, Linux gets none of
-// them. Only OpenHost needs rights (CAP_NET_ADMIN). The caller must then call Relay, which carries
-// frames.
-func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName string) error {
+// them but at devices of XFRM interfaces, which have the interfaces' names. Only OpenHost needs
+// rights (CAP_NET_ADMIN). The caller must then call Relay, which carries frames.
+func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName string, interfaces []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	red, black, err := punt.Of(d.session.Box, redName, blackName)
@@ -86,6 +88,14 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		}
 		d.log.Info("Linux is the host behind the tunnels", "device", tunnelsName)
 	}
+	var tunnels []punt.Device
+	for _, name := range interfaces {
+		tunnels = append(tunnels, punt.Tunnels(name, black))
+		d.log.Info("Linux is the host behind an XFRM interface", "device", name)
+	}
+	if err := devices.OpenInterfaces(tunnels, d.toward); err != nil {
+		return errors.Join(err, devices.Close())
+	}
 	d.host = &host{
 		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan []byte{}, own: map[uint32]chan []byte{},
 		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan model.NextHop, mostAsking),
@@ -95,6 +105,9 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		if rows := d.session.Box.Capabilities[chip].PrefixRows; rows > 0 {
 			d.host.routes[dev] = rib.New(router{d, dev}, dev, prefixes.MostRoutes(rows), d.log)
 		}
+	}
+	if rows := d.session.Box.Capabilities[transport.Inner].PrefixRows; rows > 0 && len(interfaces) > 0 {
+		d.host.routes[learned.Steering] = rib.New(router{d, learned.Steering}, learned.Steering, prefixes.MostRoutes(rows), d.log)
 	}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
@@ -147,7 +160,7 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	group.Go(func() error { return d.followPaths(ctx, d.host.paths) })
 	group.Go(func() error { return d.followNeighbours(ctx) })
 	for dev, routes := range d.host.routes {
-		group.Go(func() error { return routes.Follow(ctx, source{d.host.devices, portOf[dev]}) })
+		group.Go(func() error { return routes.Follow(ctx, source{d.host.devices, dev}) })
 	}
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
@@ -171,17 +184,26 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	return group.Wait()
 }
 
-// source is a device's part of Linux's routes.
+// toward names the XFRM interface to which packets to an address are routed.
+func (d *Daemon) toward(addr netip.Addr) string {
+	v, err := d.view()
+	if err != nil {
+		return "" // the box has failed, and the daemon ends
+	}
+	return steer.Interface(v.Model(), addr)
+}
+
+// source is a part of Linux's routes.
 type source struct {
 	devices *punt.Devices
-	port    uint8
+	set     string
 }
 
 func (s source) Routes(ctx context.Context, to punt.RouteTable) error {
-	return s.devices.Routes(ctx, s.port, to)
+	return s.devices.Routes(ctx, s.set, to)
 }
 
-// router is the box as what learns Linux's routes behind a port.
+// router is the box as what learns Linux's routes of a set.
 type router struct {
 	d   *Daemon
 	dev string

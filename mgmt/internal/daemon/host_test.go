@@ -75,7 +75,7 @@ func (r *rig) host() *engine {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.daemon.OpenHost(frames, "sp-red", "sp-black", "sp-vpn"); err != nil {
+	if err := r.daemon.OpenHost(frames, "sp-red", "sp-black", "sp-vpn", nil); err != nil {
 		r.t.Fatal(err)
 	}
 	for device, address := range map[string]string{"sp-red": "10.1.0.1/24", "sp-black": "192.0.2.1/24"} {

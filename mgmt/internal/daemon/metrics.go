@@ -10,6 +10,7 @@ import (
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -145,6 +146,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	for dev, routes := range v.Model().FromLinux {
+		if dev == learned.Steering && len(v.Model().Interfaces) == 0 {
+			continue
+		}
 		for state, count := range map[string]int{"installed": routes.Len() - routes.Refused() - routes.Long(), "refused": routes.Refused(), "too_long": routes.Long()} {
 			out <- prometheus.MustNewConstMetric(m.routes, prometheus.GaugeValue, float64(count), dev, state)
 		}
@@ -158,7 +162,11 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(m.sas, prometheus.GaugeValue, float64(v.Model().SAs.Count(dir)), string(dir))
 	}
 	if d.session.Box.Capabilities[transport.Inner].PolicyRows > 0 {
-		out <- prometheus.MustNewConstMetric(m.byPrefix, prometheus.GaugeValue, float64(v.Model().Policies.CountNamed()))
+		named := v.Model().Policies.CountNamed()
+		if len(v.Model().Interfaces) > 0 {
+			named = 0 // they are rules beside routes to XFRM interfaces
+		}
+		out <- prometheus.MustNewConstMetric(m.byPrefix, prometheus.GaugeValue, float64(named))
 	}
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut, xfrm.DirFwd} {
 		out <- prometheus.MustNewConstMetric(m.policies, prometheus.GaugeValue, float64(v.Model().Policies.Count(dir)), string(dir))

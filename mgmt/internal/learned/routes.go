@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package learned holds routes that lead out of a port, as Linux has them.
+// Package learned holds routes of Linux, in sets: those that lead out of each port, and, where
+// there are XFRM interfaces, all of them, as they steer packets.
 package learned
 
 import (
@@ -11,11 +12,17 @@ import (
 	"slices"
 
 	"github.com/tidwall/btree"
+
+	"sallyport/mgmt/internal/xfrm"
 )
 
-// Route is a route of Linux that leads out of a port, or nowhere.
+// Route is a route of Linux that leads out of a port, to an XFRM interface, elsewhere or nowhere.
 type Route struct {
 	Prefix netip.Prefix `json:"prefix"`
+	// Dev is the XFRM interface, if it leads to one. In the set [Steering] alone.
+	Dev string `json:"dev,omitempty"`
+	// Elsewhere says that it leads out of another device, in that set.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Via are its gateways, at most MostWays. Without any, hosts of the prefix are straight behind
 	// the port, or nothing is.
 	Via []netip.Addr `json:"via,omitempty"`
@@ -26,6 +33,13 @@ type Route struct {
 	// Refused says that the chip has no room for it.
 	Refused bool `json:"refused,omitempty"`
 }
+
+// Steering names the set of all routes of Linux, which say to which XFRM interface packets go. The
+// sets of ports have the names of their devices.
+const Steering = "xfrm"
+
+// Sets are the names of all sets.
+var Sets = []string{xfrm.Red, xfrm.Black, Steering}
 
 // MostWays is how many gateways share the packets of a prefix.
 const MostWays = 4
@@ -41,7 +55,7 @@ func (r *Route) OnChip() bool { return !r.Refused && Treeable(r.Prefix) }
 
 // Same says whether two routes lead to the same places, and Linux says the same of them.
 func (r *Route) Same(o *Route) bool {
-	return r.Prefix == o.Prefix && r.Type == o.Type && r.Protocol == o.Protocol && r.Metric == o.Metric && slices.Equal(r.Via, o.Via)
+	return r.Prefix == o.Prefix && r.Dev == o.Dev && r.Elsewhere == o.Elsewhere && r.Type == o.Type && r.Protocol == o.Protocol && r.Metric == o.Metric && slices.Equal(r.Via, o.Via)
 }
 
 // Routes are some, by their prefixes: a tree that shares equal parts with its copies.
@@ -101,15 +115,15 @@ func (l *Routes) Find(p netip.Prefix) *Route {
 	return found
 }
 
-// Longest is the longest route that holds all of a prefix; it looks once for each length that there
-// is.
-func (l *Routes) Longest(all netip.Prefix) *Route {
+// Longest is the longest route that holds all of a prefix, of those that are wanted, or of all
+// (nil); it looks once for each length that there is.
+func (l *Routes) Longest(all netip.Prefix, wanted func(*Route) bool) *Route {
 	for bits := all.Bits(); bits >= 0; bits-- {
 		if l.lengths[family6(all.Addr())][bits] == 0 {
 			continue
 		}
 		if p, err := all.Addr().Prefix(bits); err == nil {
-			if found := l.Find(p); found != nil {
+			if found := l.Find(p); found != nil && (wanted == nil || wanted(found)) {
 				return found
 			}
 		}

@@ -43,6 +43,8 @@ func (m *Model) Apply(command xfrm.Command, l Listing) (string, error) {
 		return "", m.addBridge(c)
 	case xfrm.VLAN:
 		return "", m.addVLAN(c)
+	case xfrm.Interface:
+		return "", m.addInterface(c)
 	case xfrm.LinkDelete:
 		return "", m.deleteLink(c)
 	case xfrm.Route:
@@ -147,7 +149,7 @@ var kernelDir = map[xfrm.Dir]uint32{xfrm.DirIn: 0, xfrm.DirOut: 1, xfrm.DirFwd: 
 
 func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	p := &Policy{Policy: c.Policy, Age: m.age(), Pos: c.Pos, Fresh: true}
-	old := m.Policies.Find(p.Selector, p.Dir)
+	old := m.Policies.Find(p.Selector, p.Dir, p.IfID)
 	if old != nil && !c.Update {
 		where := "it is installed already"
 		if old.Pos.Line > 0 {
@@ -204,9 +206,9 @@ func (m *Model) matchingPolicies(c xfrm.PolicySelect) (found []*Policy) {
 	if c.Verb <= xfrm.Get {
 		p, _ := m.Policies.index.Get(c.Filter.Index)
 		if c.Filter.HasSel {
-			p = m.Policies.Find(c.Filter.Selector, c.Filter.Dir)
+			p = m.Policies.Find(c.Filter.Selector, c.Filter.Dir, c.Filter.IfID)
 		}
-		if p != nil && p.Dir == c.Filter.Dir {
+		if p != nil && p.Dir == c.Filter.Dir && p.IfID == c.Filter.IfID {
 			found = append(found, p)
 		}
 		return found

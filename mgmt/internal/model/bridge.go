@@ -2,7 +2,11 @@
 
 package model
 
-import "sallyport/mgmt/internal/xfrm"
+import (
+	"slices"
+
+	"sallyport/mgmt/internal/xfrm"
+)
 
 // Bump says whether the box is a bump in the wire (RFC 4301, 3.3): a bridge over both ports, with
 // ESP of the hosts at both ends on the way. checkBridge ensures that both ports are in it
@@ -13,30 +17,72 @@ func (m *Model) addBridge(c xfrm.Bridge) error {
 	switch {
 	case m.Bridge != "":
 		return xfrm.Errorf(c.Pos, "there is a bridge %s already: the box has two ports, and so one bridge", m.Bridge)
-	case m.vlan(c.Name) != nil:
+	case m.hasDevice(c.Name):
 		return xfrm.Errorf(c.Pos, "there is a device %s already", c.Name)
 	}
 	m.Bridge = c.Name
 	return nil
 }
 
-// deleteLink deletes the bridge, which takes its ports out, or a VLAN's device.
+// hasDevice says whether there is a bridge, a VLAN's device or an XFRM interface of a name.
+func (m *Model) hasDevice(name string) bool {
+	return m.Bridge == name || m.vlan(name) != nil || m.Interface(name) != nil
+}
+
+// Interface is the XFRM interface of a name, or nil.
+func (m *Model) Interface(name string) *Interface {
+	i := slices.IndexFunc(m.Interfaces, func(i Interface) bool { return i.Name == name })
+	if name == "" || i < 0 {
+		return nil
+	}
+	return &m.Interfaces[i]
+}
+
+// addInterface adds an XFRM interface. As in Linux, each has an if_id of its own.
+func (m *Model) addInterface(c xfrm.Interface) error {
+	if m.hasDevice(c.Name) {
+		return xfrm.Errorf(c.Pos, "there is a device %s already", c.Name)
+	}
+	for _, other := range m.Interfaces {
+		if other.IfID == c.IfID {
+			return xfrm.Errorf(c.Pos, "the interface %s has if_id 0x%x already: give this one another", other.Name, c.IfID)
+		}
+	}
+	m.Interfaces = append(m.Interfaces, Interface{c.Name, c.IfID})
+	return nil
+}
+
+// deleteInterface deletes an XFRM interface that no written route leads to. Policies and SAs of its
+// if_id stay, as in Linux.
+func (m *Model) deleteInterface(name string, pos xfrm.Pos) error {
+	if slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == name }) {
+		return xfrm.Errorf(pos, "%s has routes: delete them first", name)
+	}
+	m.Interfaces = slices.DeleteFunc(m.Interfaces, func(i Interface) bool { return i.Name == name })
+	return nil
+}
+
+// deleteLink deletes the bridge, which takes its ports out, a VLAN's device or an XFRM interface.
 func (m *Model) deleteLink(c xfrm.LinkDelete) error {
 	if m.vlan(c.Name) != nil {
 		return m.deleteVLAN(c.Name, c.Pos)
 	}
+	if m.Interface(c.Name) != nil {
+		return m.deleteInterface(c.Name, c.Pos)
+	}
 	if m.Bridge != c.Name {
-		return xfrm.Errorf(c.Pos, "there is no bridge or VLAN %s", c.Name)
+		return xfrm.Errorf(c.Pos, "there is no bridge, VLAN or XFRM interface %s", c.Name)
 	}
 	m.Bridge = ""
 	m.ungroup(c.Pos)
 	return nil
 }
 
-// linkAdded is `link set NAME up` of a bridge or a VLAN's device, which asks for nothing.
+// linkAdded is `link set NAME up` of a bridge, a VLAN's device or an XFRM interface, which asks for
+// nothing.
 func (m *Model) linkAdded(c xfrm.Link) error {
-	if c.Dev != m.Bridge && m.vlan(c.Dev) == nil {
-		return xfrm.Errorf(c.Pos, "unknown device %q: the devices are red and black, and there is no such bridge or VLAN", c.Dev)
+	if !m.hasDevice(c.Dev) {
+		return xfrm.Errorf(c.Pos, "unknown device %q: the devices are red and black, and there is no such bridge, VLAN or XFRM interface", c.Dev)
 	}
 	return nil
 }
@@ -73,6 +119,9 @@ func (m *Model) CheckBridge() error {
 			in, out = out, in
 		}
 		return xfrm.Errorf(m.bridged, "%s is in the bridge %s and %s is not: put both into it in one batch, `link set red master %s` and `link set black master %s`", in, m.Bridge, out, m.Bridge, m.Bridge)
+	}
+	if m.Bump() && len(m.Interfaces) > 0 {
+		return xfrm.Errorf(m.bridged, "the box is a bridge, which has no routes, and so it can have no XFRM interface %s: delete one of them", m.Interfaces[0].Name)
 	}
 	for sa := range m.TouchedSAs() {
 		if err := m.checkMode(sa); err != nil {

@@ -24,12 +24,18 @@ type Changes struct {
 	Network bool
 	// Hosts says that hosts which have rows of their own were changed.
 	Hosts bool
-	// Routes are those that were learned, by device; nil for a prefix that has none any more.
+	// Interfaces says whether the origin has XFRM interfaces.
+	Interfaces bool
+	// Routes are those that were learned, by set; nil for a prefix that has none any more.
 	Routes map[string]map[netip.Prefix]*learned.Route
 }
 
 func newChanges() Changes {
-	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, map[string]map[netip.Prefix]*learned.Route{xfrm.Red: {}, xfrm.Black: {}}}
+	routes := map[string]map[netip.Prefix]*learned.Route{}
+	for _, set := range learned.Sets {
+		routes[set] = map[netip.Prefix]*learned.Route{}
+	}
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, false, routes}
 }
 
 // Added are the new SAs, the oldest first.
@@ -56,7 +62,7 @@ func (c *Changes) MayMissPolicies() bool {
 	touched, clear := map[string]bool{}, false
 	for _, of := range []map[uint64]*Policy{c.Policies, c.GonePolicies} {
 		for _, p := range of {
-			touched[keyOfPolicy(p.Selector, p.Dir)] = true
+			touched[keyOfPolicy(p.Selector, p.Dir, p.IfID)] = true
 			clear = clear || p.Template == nil && p.Action == xfrm.ActionAllow
 		}
 	}
@@ -73,15 +79,18 @@ func sorted[V any](of map[uint64]V) (out []V) {
 // Begin gives a copy for a change. The model itself stays as it is.
 func (m *Model) Begin() *Model {
 	routes := map[string]*learned.Routes{}
-	for dev, of := range m.FromLinux {
-		routes[dev] = of.Copy()
+	for set, of := range m.FromLinux {
+		routes[set] = of.Copy()
 	}
-	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), FromLinux: routes, Changes: newChanges()}
+	changes := newChanges()
+	changes.Interfaces = len(m.Interfaces) > 0
+	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), FromLinux: routes, Changes: changes}
 }
 
 func (n *Network) copy() Network {
 	out := *n
 	out.Addrs, out.Routes, out.Neighs, out.VLANs = slices.Clone(n.Addrs), slices.Clone(n.Routes), slices.Clone(n.Neighs), slices.Clone(n.VLANs)
+	out.Interfaces = slices.Clone(n.Interfaces)
 	out.Links = map[string]*Link{}
 	for dev, link := range n.Links {
 		own := *link

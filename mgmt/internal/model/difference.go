@@ -42,7 +42,13 @@ func (m *Model) differentPolicies(before *Model) []Difference {
 		return was
 	})
 	return paired(m.Changes.RemovedPolicies(), came,
-		func(p *Policy) string { return fmt.Sprintf("xfrm policy %s dir %s", p.Selector, p.Dir) },
+		func(p *Policy) string {
+			name := fmt.Sprintf("xfrm policy %s dir %s", p.Selector, p.Dir)
+			if p.IfID != 0 {
+				name += " if_id " + ifIDText(p.IfID)
+			}
+			return name
+		},
 		(*Policy).line)
 }
 

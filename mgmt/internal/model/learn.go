@@ -72,19 +72,20 @@ func (m *Model) Resolves(h NextHop) bool {
 	return m.HasRow(h) && !own && !m.IsBroadcast(h.IP) && !h.IP.IsMulticast() && !m.Bump() && m.HopVLAN(h.Dev, h.IP) == ""
 }
 
-// LearnRoutes takes routes of a port in place of those learned before for their prefixes. A route
+// LearnRoutes takes routes of a set in place of those learned before for their prefixes. A route
 // in a model is never written: another one replaces it. It says whether any is another now.
 func (m *Model) LearnRoutes(dev string, changes []learned.Change) bool {
 	routes := m.FromLinux[dev]
+	onLink := func(p netip.Prefix) bool { return dev != learned.Steering && m.onLink(dev, p) }
 	for _, c := range changes {
 		old := routes.Find(c.Prefix)
 		if old == nil && c.Route == nil || old != nil && c.Route != nil && old.Same(c.Route) && !old.Refused {
 			continue
 		}
 		// Hosts straight behind a port have rows, and a route may make some of them so, or others.
-		before := m.onLink(dev, c.Prefix)
+		before := onLink(c.Prefix)
 		routes.Set(c.Prefix, c.Route)
-		m.Changes.Hosts = m.Changes.Hosts || before || m.onLink(dev, c.Prefix)
+		m.Changes.Hosts = m.Changes.Hosts || before || onLink(c.Prefix)
 		m.Changes.Routes[dev][c.Prefix] = c.Route
 	}
 	return len(m.Changes.Routes[dev]) > 0

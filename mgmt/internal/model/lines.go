@@ -33,6 +33,9 @@ func (m *Model) networkLines() []string {
 	for _, v := range m.VLANs {
 		add("link add link %s name %s type vlan protocol %s id %d", cmp.Or(v.Parent, v.Dev), v.VLAN, xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID)
 	}
+	for _, i := range m.Interfaces {
+		add("link add %s type xfrm dev black if_id %s", i.Name, ifIDText(i.IfID))
+	}
 	out = append(out, m.portLines()...)
 	for _, a := range m.Addrs {
 		add("addr add %s dev %s", a.Prefix, a.Place)
@@ -123,6 +126,9 @@ func (p *Policy) line() string {
 			fmt.Fprintf(&b, " spi 0x%08x", t.SPI)
 		}
 		fmt.Fprintf(&b, " reqid %d mode %s", t.ReqID, t.Mode)
+	}
+	if p.IfID != 0 {
+		fmt.Fprintf(&b, " if_id %s", ifIDText(p.IfID))
 	}
 	return b.String()
 }

@@ -92,6 +92,9 @@ func (m *Model) DescribeSA(sa *SA, meter Meter) (string, error) {
 		}
 		b.WriteString(used.String())
 	}
+	if sa.IfID != 0 {
+		fmt.Fprintf(&b, "\tif_id %s\n", ifIDText(sa.IfID))
+	}
 	fmt.Fprintf(&b, "\tdir %s\n", m.wayOf(sa))
 	return b.String(), nil
 }
@@ -134,6 +137,9 @@ func (m *Model) DescribePolicy(p *Policy, meter Meter) (string, error) {
 			fmt.Fprintf(&b, "spi 0x%08x ", t.SPI)
 		}
 		fmt.Fprintf(&b, "reqid %d mode %s\n", t.ReqID, t.Mode)
+	}
+	if p.IfID != 0 {
+		fmt.Fprintf(&b, "\tif_id %s\n", ifIDText(p.IfID))
 	}
 	if meter != nil {
 		used, known, err := m.UsageOfPolicy(p, meter)
@@ -184,6 +190,9 @@ func (m *Model) show(what string) string {
 		}
 		for _, v := range m.VLANs {
 			fmt.Fprintf(&b, "link %s name %s type vlan protocol %s id %d\n", cmp.Or(v.Parent, v.Dev), v, xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID)
+		}
+		for _, i := range m.Interfaces {
+			fmt.Fprintf(&b, "%s type xfrm dev black if_id %s\n", i.Name, ifIDText(i.IfID))
 		}
 	case "route":
 		for _, r := range m.Routes {

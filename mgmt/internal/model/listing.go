@@ -52,9 +52,11 @@ func jsonLine(value any) (string, error) {
 // foundBy is the table in which the inner chip finds an out policy.
 func (m *Model) foundBy(p *Policy) string {
 	switch {
+	case p.IfID != 0:
+		return "route"
 	case Exact(p.Selector):
 		return "flow"
-	case m.Policies.ByPrefix(p):
+	case m.Policies.ByPrefix(p) && len(m.Interfaces) == 0:
 		return "prefix"
 	}
 	return "rule"
@@ -77,6 +79,14 @@ func (l Listing) count(text string, value any) (string, error) {
 		return jsonLine(value)
 	}
 	return text, nil
+}
+
+// ifIDText is an if_id as `ip` prints it, empty if there is none.
+func ifIDText(ifID uint32) string {
+	if ifID == 0 {
+		return ""
+	}
+	return fmt.Sprintf("0x%x", ifID)
 }
 
 // names are those of flags that are set, in their order.

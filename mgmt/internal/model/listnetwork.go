@@ -29,12 +29,15 @@ type (
 		Addresses      *[]addressJSON `json:"addr_info,omitempty"`        // of addr
 	}
 	linkInfoJSON struct {
-		Kind string        `json:"info_kind"`
-		Data *vlanDataJSON `json:"info_data,omitempty"`
+		Kind string `json:"info_kind"`
+		Data any    `json:"info_data,omitempty"`
 	}
 	vlanDataJSON struct {
 		Protocol string `json:"protocol"`
 		ID       uint16 `json:"id"`
+	}
+	interfaceDataJSON struct {
+		IfID string `json:"if_id"`
 	}
 	addressJSON struct {
 		Family    string     `json:"family"`
@@ -82,7 +85,7 @@ func family(a netip.Addr) string {
 	return "inet"
 }
 
-// deviceObjects are the ports, the bridge and the VLANs.
+// deviceObjects are the ports, the bridge, the VLANs and the XFRM interfaces.
 func (m *Model) deviceObjects() (out []deviceJSON) {
 	for _, dev := range Devices {
 		l, mac := m.Links[dev], m.PortMAC(dev)
@@ -96,7 +99,12 @@ func (m *Model) deviceObjects() (out []deviceJSON) {
 	for _, v := range m.VLANs {
 		out = append(out, deviceJSON{
 			Link: cmp.Or(v.Parent, v.Dev), Name: v.VLAN, Flags: names(flag{!m.Links[v.Dev].Down, "UP"}), Type: "ether",
-			LinkInfo: &linkInfoJSON{"vlan", &vlanDataJSON{xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID}},
+			LinkInfo: &linkInfoJSON{"vlan", vlanDataJSON{xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID}},
+		})
+	}
+	for _, i := range m.Interfaces {
+		out = append(out, deviceJSON{
+			Link: xfrm.Black, Name: i.Name, Flags: []string{"NOARP", "UP"}, Type: "none", LinkInfo: &linkInfoJSON{"xfrm", interfaceDataJSON{ifIDText(i.IfID)}},
 		})
 	}
 	return out
@@ -133,8 +141,8 @@ func (m *Model) routeObjects() []routeJSON {
 	return out
 }
 
-// linuxRoutes are those behind both ports, each with its device. One that leads nowhere is of both,
-// and is given once.
+// linuxRoutes are those behind both ports and to XFRM interfaces, each with its device. One that
+// leads nowhere is of all sets, and is given once.
 func (m *Model) linuxRoutes() iter.Seq2[string, *learned.Route] {
 	return func(yield func(string, *learned.Route) bool) {
 		for _, dev := range Devices {
@@ -147,6 +155,11 @@ func (m *Model) linuxRoutes() iter.Seq2[string, *learned.Route] {
 				if !yield(dev, r) {
 					return
 				}
+			}
+		}
+		for r := range m.FromLinux[learned.Steering].All() {
+			if r.Dev != "" && !yield(r.Dev, r) {
+				return
 			}
 		}
 	}

@@ -17,6 +17,7 @@ type stateJSON struct {
 	Proto        string            `json:"proto"`
 	SPI          uint32            `json:"spi"`
 	ReqID        uint32            `json:"reqid"`
+	IfID         string            `json:"if_id,omitempty"`
 	Mode         string            `json:"mode"`
 	ReplayWindow uint32            `json:"replay_window"`
 	Flags        []string          `json:"flags"`
@@ -81,7 +82,7 @@ func algorithm(a xfrm.Algorithm) *algorithmJSON {
 
 func (m *Model) stateObject(sa *SA, l Listing) (any, error) {
 	o := &stateJSON{
-		Name: sa.Name, Src: sa.Src, Dst: sa.Dst, Proto: sa.Proto, SPI: sa.SPI, ReqID: sa.ReqID, Mode: sa.Mode, ReplayWindow: sa.ReplayWindow,
+		Name: sa.Name, Src: sa.Src, Dst: sa.Dst, Proto: sa.Proto, SPI: sa.SPI, ReqID: sa.ReqID, IfID: ifIDText(sa.IfID), Mode: sa.Mode, ReplayWindow: sa.ReplayWindow,
 		Flags: flagsOf(sa), ExtraFlags: extraFlagsOf(sa), DF: sa.DF, TFCPad: sa.TFCPad,
 		Aead: algorithm(sa.Aead), Auth: algorithm(sa.Auth), Enc: algorithm(sa.Enc), Dir: m.wayOf(sa),
 	}
@@ -140,6 +141,7 @@ type policyJSON struct {
 	Action   xfrm.Action       `json:"action"`
 	Index    uint32            `json:"index"`
 	Priority uint32            `json:"priority"`
+	IfID     string            `json:"if_id,omitempty"`
 	Flags    []string          `json:"flags"`
 	Tmpl     *templateJSON     `json:"tmpl,omitempty"`
 	Current  *currentJSON      `json:"current,omitempty"`
@@ -157,7 +159,7 @@ type templateJSON struct {
 
 func (m *Model) policyObject(p *Policy, l Listing) (any, error) {
 	o := &policyJSON{
-		Name: p.Name, Sel: selectorObject(p.Selector), Dir: p.Dir, Action: cmp.Or(p.Action, xfrm.ActionAllow), Index: p.Index, Priority: p.Priority,
+		Name: p.Name, Sel: selectorObject(p.Selector), Dir: p.Dir, Action: cmp.Or(p.Action, xfrm.ActionAllow), Index: p.Index, Priority: p.Priority, IfID: ifIDText(p.IfID),
 		Flags: flagsOfPolicy(p),
 	}
 	if l.ByPrefix && p.Dir == xfrm.DirOut {

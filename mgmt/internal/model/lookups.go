@@ -8,8 +8,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// OutPolicy is the out policy that decides on a packet, as the inner chip finds it. At equal
-// priority a flow comes first.
+// OutPolicy is the first out policy without if_id that is for a packet, as the inner chip finds it.
+// At equal priority a flow comes first.
 func (m *Model) OutPolicy(packet xfrm.Selector) (first *Policy) {
 	before := func(p, q *Policy) bool {
 		if flow := Exact(p.Selector); p.Priority == q.Priority && flow != Exact(q.Selector) {
@@ -18,7 +18,7 @@ func (m *Model) OutPolicy(packet xfrm.Selector) (first *Policy) {
 		return p.Before(q)
 	}
 	for p := range m.Policies.All() {
-		if p.Dir == xfrm.DirOut && p.Covers(packet) && (first == nil || before(p, first)) {
+		if p.Dir == xfrm.DirOut && p.IfID == 0 && p.Covers(packet) && (first == nil || before(p, first)) {
 			first = p
 		}
 	}

@@ -83,6 +83,13 @@ type VLAN struct {
 	ID       uint16 `json:"id"`
 }
 
+// Interface is an XFRM interface: packets from red that are routed to it meet the policies of its
+// if_id.
+type Interface struct {
+	Name string `json:"name"`
+	IfID uint32 `json:"if_id"`
+}
+
 // Address is an address of one of the ports, with the length of its network.
 type Address struct {
 	Prefix netip.Prefix `json:"prefix"`
@@ -122,7 +129,7 @@ type Model struct {
 	SAs      SAs
 	Policies Policies
 	Network
-	// FromLinux are the routes behind each port that Linux has.
+	// FromLinux are the routes that Linux has, by set.
 	FromLinux map[string]*learned.Routes `json:"-"`
 
 	// Changes are those since Begin.
@@ -148,6 +155,8 @@ type Network struct {
 	// Punt has the limits of punted and injected frames that differ from those after reset, by
 	// device and group.
 	Punt map[string]map[string]Limit `json:"punt,omitempty"`
+	// Interfaces are the XFRM interfaces.
+	Interfaces []Interface `json:"interfaces,omitempty"`
 	// Bridge is the name of the bridge, if there is one.
 	Bridge string `json:"bridge,omitempty"`
 	// Priority has the DSCPs whose packets pass the others, where they are not those of the reset.
@@ -161,7 +170,15 @@ type Network struct {
 
 // NewModel is a box after reset.
 func NewModel() *Model {
-	return &Model{SAs: NewSAs(), Policies: NewPolicies(), Network: Network{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}, FromLinux: map[string]*learned.Routes{xfrm.Red: learned.New(), xfrm.Black: learned.New()}, Changes: newChanges()}
+	return &Model{SAs: NewSAs(), Policies: NewPolicies(), Network: Network{Links: map[string]*Link{xfrm.Red: {}, xfrm.Black: {}}}, FromLinux: noRoutes(), Changes: newChanges()}
+}
+
+func noRoutes() map[string]*learned.Routes {
+	sets := map[string]*learned.Routes{}
+	for _, set := range learned.Sets {
+		sets[set] = learned.New()
+	}
+	return sets
 }
 
 // PriorityDSCPs is the set of DSCPs whose packets pass the others.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -67,10 +68,15 @@ func (m *Model) link(c xfrm.Link) error {
 func (m *Model) route(c xfrm.Route) error {
 	var place Place
 	var err error
-	if c.Dev != "" {
-		if place, err = m.place(c.Dev, c.Pos); err != nil {
-			return err
+	if m.Interface(c.Dev) != nil {
+		if place = (Place{Dev: c.Dev}); !c.Del {
+			err = checkInterfaceRoute(c)
 		}
+	} else if c.Dev != "" {
+		place, err = m.place(c.Dev, c.Pos)
+	}
+	if err != nil {
+		return err
 	}
 	if c.Del {
 		before := len(m.Routes)
@@ -100,6 +106,21 @@ func (m *Model) route(c xfrm.Route) error {
 	}
 	m.Routes = append(m.Routes, r)
 	return m.checkHop(r.Via, r.Dev, c.Pos)
+}
+
+// checkInterfaceRoute refuses a route to an XFRM interface that the chip cannot have.
+func checkInterfaceRoute(c xfrm.Route) error {
+	switch {
+	case c.Via.IsValid():
+		return xfrm.Errorf(c.Pos, "a route to the XFRM interface %s has no gateway: leave out via %s", c.Dev, c.Via)
+	case c.MTU != 0:
+		return xfrm.Errorf(c.Pos, "a route to the XFRM interface %s has no mtu: give it to the route to the other end of its tunnel", c.Dev)
+	case c.Prefix.Addr().IsMulticast():
+		return xfrm.Errorf(c.Pos, "packets to groups are never routed to an XFRM interface: leave the route to %s out", c.Prefix)
+	case !learned.Treeable(c.Prefix):
+		return xfrm.Errorf(c.Pos, "the route to %s is longer than /64, which the tree of prefixes cannot hold: give a shorter one", c.Prefix)
+	}
+	return nil
 }
 
 // PlaceOf finds the device whose network an address is in. A link-local address may be at any.

@@ -97,7 +97,7 @@ func (m *Model) OnLink(dev string, host netip.Addr) bool {
 // LinuxRoute is the learned route by which packets to a prefix leave by a port; nil if a written
 // route or the port's own network comes first.
 func (m *Model) LinuxRoute(dev string, hosts netip.Prefix) *learned.Route {
-	best, r := m.best(dev, hosts), m.FromLinux[dev].Longest(hosts)
+	best, r := m.best(dev, hosts), m.FromLinux[dev].Longest(hosts, nil)
 	if r == nil || best.Prefix.IsValid() && best.Prefix.Bits() >= r.Prefix.Bits() {
 		return nil
 	}

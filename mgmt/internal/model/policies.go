@@ -4,6 +4,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"maps"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"sallyport/mgmt/internal/byprefix"
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -25,9 +27,12 @@ type Policies struct {
 	in     *btree.BTreeG[shaped]       // in and fwd policies by what they are for
 	shapes map[shape]int               // of these, and how many have each
 	plain  *btree.Map[uint64, *Policy] // in and fwd policies without a template
-	choice byprefix.Index              // of out policies that are no flow
-	count  map[xfrm.Dir]int
-	last   uint64 // place of the last
+	choice byprefix.Index              // of out policies without if_id that are no flow
+	// routed are out policies with if_id, by that and their destination, then in the SPD's order;
+	// clear are those without that let packets pass, in the SPD's order.
+	routed, clear *btree.BTreeG[*Policy]
+	count         map[xfrm.Dir]int
+	last          uint64 // place of the last
 }
 
 // template is a policy by the SAs that it names.
@@ -43,11 +48,12 @@ func NewPolicies() Policies {
 		places: &btree.Map[uint64, *Policy]{}, keys: &btree.Map[string, *Policy]{}, index: &btree.Map[uint32, *Policy]{}, plain: &btree.Map[uint64, *Policy]{}, choice: byprefix.New(),
 		ends: newTree(func(a, b template) int { return cmp.Or(a.ends.compare(b.ends), cmp.Compare(a.place, b.place)) }),
 		fars: newFars(), in: newTree(shaped.compare), shapes: map[shape]int{}, count: map[xfrm.Dir]int{},
+		routed: newTree(compareRouted), clear: newTree(compareSPD),
 	}
 }
 
 func (s *Policies) copy() Policies {
-	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.fars.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.choice.Copy(), maps.Clone(s.count), s.last}
+	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.fars.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.choice.Copy(), s.routed.Copy(), s.clear.Copy(), maps.Clone(s.count), s.last}
 }
 
 // Len is their number.
@@ -106,14 +112,42 @@ func chosen(p *Policy) byprefix.Policy {
 
 // keyOfPolicy is what Linux knows a policy by. A device does not tell policies apart: each
 // direction has one.
-func keyOfPolicy(sel xfrm.Selector, dir xfrm.Dir) string {
+func keyOfPolicy(sel xfrm.Selector, dir xfrm.Dir, ifID uint32) string {
 	sel.Dev = ""
-	return string(dir) + " " + sel.String()
+	return fmt.Sprint(dir, " ", ifID, " ", sel)
 }
 
-// Find is the policy of a selector and a direction.
-func (s *Policies) Find(sel xfrm.Selector, dir xfrm.Dir) *Policy {
-	p, _ := s.keys.Get(keyOfPolicy(sel, dir))
+// compareSPD puts policies into the order of the SPD.
+func compareSPD(a, b *Policy) int {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Age, b.Age), cmp.Compare(a.place, b.place))
+}
+
+func compareRouted(a, b *Policy) int {
+	return cmp.Or(cmp.Compare(a.IfID, b.IfID), learned.Compare(a.Dst, b.Dst), compareSPD(a, b))
+}
+
+// OfInterface are the out policies of an if_id, by destination and then in the order of the SPD.
+func (s *Policies) OfInterface(ifID uint32) iter.Seq[*Policy] {
+	return s.OfInterfaceTo(ifID, netip.Prefix{})
+}
+
+// OfInterfaceTo are those from a destination on, in the order of prefixes.
+func (s *Policies) OfInterfaceTo(ifID uint32, from netip.Prefix) iter.Seq[*Policy] {
+	first := &Policy{Policy: xfrm.Policy{IfID: ifID, Selector: xfrm.Selector{Dst: from}}}
+	return func(yield func(*Policy) bool) {
+		s.routed.Ascend(first, func(p *Policy) bool { return p.IfID == ifID && yield(p) })
+	}
+}
+
+// FirstClear is the first out policy without if_id that lets packets pass, or nil.
+func (s *Policies) FirstClear() *Policy {
+	p, _ := s.clear.Min()
+	return p
+}
+
+// Find is the policy of a selector, a direction and an if_id.
+func (s *Policies) Find(sel xfrm.Selector, dir xfrm.Dir, ifID uint32) *Policy {
+	p, _ := s.keys.Get(keyOfPolicy(sel, dir, ifID))
 	return p
 }
 
@@ -129,11 +163,18 @@ func (s *Policies) put(p *Policy) {
 		switch {
 		case p.Dir != xfrm.DirOut:
 			s.shapes[shapeOf(p.Selector)]++
-		case !Exact(p.Selector):
+		case p.IfID == 0 && !Exact(p.Selector):
 			s.choice.Put(chosen(p))
 		}
 	}
-	s.keys.Set(keyOfPolicy(p.Selector, p.Dir), p)
+	s.keys.Set(keyOfPolicy(p.Selector, p.Dir, p.IfID), p)
+	switch {
+	case p.Dir != xfrm.DirOut:
+	case p.IfID != 0:
+		s.routed.Set(p)
+	case p.Template == nil && p.Action == xfrm.ActionAllow:
+		s.clear.Set(p)
+	}
 	s.index.Set(p.Index, p)
 	if p.Template != nil {
 		s.ends.Set(template{endsOf(p), p.place, p})
@@ -151,15 +192,17 @@ func (s *Policies) put(p *Policy) {
 
 func (s *Policies) remove(p *Policy) {
 	s.places.Delete(p.place)
-	s.keys.Delete(keyOfPolicy(p.Selector, p.Dir))
+	s.keys.Delete(keyOfPolicy(p.Selector, p.Dir, p.IfID))
 	s.index.Delete(p.Index)
 	if p.Template != nil {
 		s.ends.Delete(template{ends: endsOf(p), place: p.place})
 	}
 	s.fars.Delete(far{p.FarEnd(), p.place})
 	s.plain.Delete(p.place)
+	s.routed.Delete(p)
+	s.clear.Delete(p)
 	switch s.count[p.Dir]--; {
-	case p.Dir == xfrm.DirOut && !Exact(p.Selector):
+	case p.Dir == xfrm.DirOut && p.IfID == 0 && !Exact(p.Selector):
 		s.choice.Remove(chosen(p))
 	case p.Dir != xfrm.DirOut:
 		s.in.Delete(shapedOf(p))

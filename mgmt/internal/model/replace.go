@@ -50,13 +50,13 @@ type rank struct {
 func (m *Model) replacePolicies(commands []xfrm.PolicyAdd) error {
 	wanted := map[*Policy]bool{}
 	for _, c := range commands {
-		wanted[m.Policies.Find(c.Policy.Selector, c.Policy.Dir)] = true
+		wanted[m.Policies.Find(c.Policy.Selector, c.Policy.Dir, c.Policy.IfID)] = true
 	}
 	m.removePolicies(slices.DeleteFunc(slices.Collect(m.Policies.All()), func(p *Policy) bool { return wanted[p] }))
 	lastKept, fresh := map[rank]uint64{}, map[rank][]*Policy{}
 	for _, c := range commands {
 		of := rank{c.Policy.Dir, c.Policy.Priority}
-		old := m.Policies.Find(c.Policy.Selector, c.Policy.Dir)
+		old := m.Policies.Find(c.Policy.Selector, c.Policy.Dir, c.Policy.IfID)
 		if old != nil && !wanted[old] {
 			old = nil // of this list, or kept for it: a second one is refused
 		}
@@ -73,7 +73,7 @@ func (m *Model) replacePolicies(commands []xfrm.PolicyAdd) error {
 		if err := m.addPolicy(c); err != nil {
 			return err
 		}
-		fresh[of] = append(fresh[of], m.Policies.Find(c.Policy.Selector, c.Policy.Dir))
+		fresh[of] = append(fresh[of], m.Policies.Find(c.Policy.Selector, c.Policy.Dir, c.Policy.IfID))
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (m *Model) addVLAN(c xfrm.VLAN) error {
 	if err != nil {
 		return err
 	}
-	if m.vlan(c.Name) != nil || m.Bridge == c.Name {
+	if m.hasDevice(c.Name) {
 		return xfrm.Errorf(c.Pos, "there is a device %s already", c.Name)
 	}
 	v := VLAN{Place{parent.Dev, c.Name}, parent.VLAN, c.Protocol, c.ID}

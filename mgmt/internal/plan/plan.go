@@ -54,8 +54,8 @@ type Plan struct {
 	Image *compile.Image
 	// Shut says that the crypto chip must let no clear packet pass meanwhile: a packet may miss its
 	// policy, and meet one behind it that lets it pass. So it is if tables are too full for old and
-	// new rows side by side, and what goes does so first; and in a batch of several policies, whose
-	// places do not change at one moment.
+	// new rows side by side, and what goes does so first; in a batch of several policies, whose
+	// places do not change at one moment; and in some changes of routes to XFRM interfaces.
 	Shut bool
 	// Roomless are peers that find no room in their table; of a part, among those that it looks at.
 	Roomless []compile.Placed
@@ -167,7 +167,7 @@ func (p *planner) add(w Write) { p.Writes = append(p.Writes, w) }
 func (p *planner) ordered() *Plan {
 	slices.SortStableFunc(p.Writes, func(a, b Write) int { return cmp.Compare(a.Phase, b.Phase) })
 	p.drain()
-	p.Shut = p.removeFirst || p.m.Changes.MayMissPolicies()
+	p.Shut = p.Shut || p.removeFirst || p.m.Changes.MayMissPolicies()
 	return &p.Plan
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"sallyport/mgmt/internal/compile"
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
@@ -23,7 +24,8 @@ import (
 // It comes last, since the trees have changed afterwards. If the change fails all the same, the
 // next one finds no tree, and reads it from the image.
 //
-// Policies by prefix, whose rows are `now`, come first: routes of Linux give way to them.
+// Policies by prefix, whose rows are `now`, come first: routes of Linux give way to them. With XFRM
+// interfaces, the tree of policies is that of the routes to these.
 func (p *planner) ways(sizes compile.Sizes, now map[int]compile.Row) (err error) {
 	all := map[string]*compile.Ways{}
 	if p.known != nil && p.known.HasWays() {
@@ -34,14 +36,14 @@ func (p *planner) ways(sizes compile.Sizes, now map[int]compile.Row) (err error)
 			continue
 		}
 		if all[dev] == nil {
-			if all[dev], err = compile.WaysOf(p.old, dev, sizes.Prefixes[dev]); err != nil {
+			if all[dev], err = compile.WaysOf(p.old, dev, sizes.Prefixes[dev], p.m.Changes.Interfaces); err != nil {
 				return err
 			}
 		}
 		w := &wayWriter{planner: p, dev: dev, ways: all[dev], stands: len(all[dev].Hops) > 0}
 		w.changes = w.changed(p.Target)
-		if dev == xfrm.Red && sizes.Policies > 0 {
-			if err := w.policies(sizes.Policies, now); err != nil {
+		if dev == xfrm.Red {
+			if err := w.toPolicies(sizes.Policies, now); err != nil {
 				return err
 			}
 		}
@@ -52,6 +54,22 @@ func (p *planner) ways(sizes compile.Sizes, now map[int]compile.Row) (err error)
 	}
 	p.Ways = all
 	return nil
+}
+
+// toPolicies changes the trees of policies: of those by prefix, or of routes to XFRM interfaces.
+func (w *wayWriter) toPolicies(size int, now map[int]compile.Row) error {
+	switch {
+	case w.Target.Steering != nil:
+		err := w.steered(size, now)
+		w.Refused[learned.Steering], w.refused = w.refused, nil
+		return err
+	case size == 0:
+		return nil
+	case w.m.Changes.Interfaces:
+		w.unsteer(now)
+		now = nil
+	}
+	return w.policies(size, now)
 }
 
 // wayWriter applies changes to the tree of a device.

@@ -2,13 +2,14 @@
 
 // Package punt makes Linux the host behind the ports of a box. Frames that a chip punts come in at
 // a TAP device, and the box injects the frames that Linux sends there. Packets out of tunnels come
-// in at a device of their own, and those that Linux sends there go by the policies. So the kernel
+// in at devices of their own, and those that Linux sends there go by the policies. So the kernel
 // does ARP, neighbour discovery and ICMP, and IKE reaches the program that listens.
 package punt
 
 import (
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -21,11 +22,12 @@ import (
 const longest = 70_000
 
 // Devices are the TAPs of a box's red and black port, in this order, and the device of packets out
-// of tunnels and into them, if there is one.
+// of tunnels and into them, if there is one, and those of XFRM interfaces.
 type Devices struct {
-	taps    [2]*tap
-	tunnels *tap
-	refused atomic.Uint64
+	taps       [2]*tap
+	tunnels    *tap
+	interfaces interfaces
+	refused    atomic.Uint64
 }
 
 // Open makes both devices, in the network namespace of the calling thread, or none. They go
@@ -57,7 +59,7 @@ func (d *Devices) hand(to *tap, frame []byte) error {
 // Address gives the device of a port another Ethernet address. It needs no rights.
 func (d *Devices) Address(port uint8, mac net.HardwareAddr) error { return d.taps[port].address(mac) }
 
-// Refused is how many frames Linux did not take.
+// Refused is how many frames Linux did not take, or sent by a device that they are not routed to.
 func (d *Devices) Refused() uint64 { return d.refused.Load() }
 
 // Serve calls `send` with every frame that Linux sends, until `send` or a device fails or Close is
@@ -72,6 +74,17 @@ func (d *Devices) Serve(send func(port uint8, frame []byte) error) error {
 	if d.tunnels != nil {
 		group.Go(func() error {
 			return d.tunnels.serve(etherBytes, func(frame []byte) error { return send(transport.ByPolicy, withEther(frame)) })
+		})
+	}
+	for _, t := range d.interfaces.taps {
+		group.Go(func() error {
+			return t.serve(etherBytes, func(frame []byte) error {
+				if !d.interfaces.sends(t, frame[etherBytes:]) {
+					d.refused.Add(1)
+					return nil
+				}
+				return send(transport.ByPolicy, withEther(frame))
+			})
 		})
 	}
 	return group.Wait()
@@ -99,7 +112,7 @@ func (t *tap) serve(before int, send func(frame []byte) error) error {
 // Close ends the devices, and a Serve that waits.
 func (d *Devices) Close() error {
 	var errs []error
-	for _, t := range append(d.taps[:], d.tunnels) {
+	for _, t := range slices.Concat(d.taps[:], []*tap{d.tunnels}, d.interfaces.taps) {
 		if t != nil {
 			errs = append(errs, t.file.Close())
 		}

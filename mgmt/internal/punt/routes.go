@@ -14,9 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
-// RouteChange is a route behind a port that Linux has now, or has no more.
+// RouteChange is a route that Linux has now, or has no more.
 type RouteChange struct {
 	Route learned.Route
 	Gone  bool
@@ -40,11 +42,12 @@ const mostGateways = 32
 // allows.
 const routeBuffer = 4 << 20
 
-// Routes tells a table the routes of Linux's main table that lead out of a port, and those that
-// lead nowhere, and then each change. It returns when ctx ends, or when changes were lost. It also
-// does when an address of the port's device comes or goes, or that is set up or down, for Linux
-// then takes gateways of routes away, or gives them back, without a word. It needs no rights.
-func (d *Devices) Routes(ctx context.Context, port uint8, to RouteTable) error {
+// Routes tells a table a set of the routes of Linux's main table, and then each change: of a port
+// those that lead out of its device, and of [learned.Steering] all. Those that lead nowhere are of
+// each set. It returns when ctx ends, or when changes were lost. It also does when an address of
+// the set's devices comes or goes, or one is set up or down, for Linux then takes routes and
+// gateways away, or gives them back, without a word. It needs no rights.
+func (d *Devices) Routes(ctx context.Context, set string, to RouteTable) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	updates := make(chan netlink.RouteUpdate)
@@ -64,17 +67,20 @@ func (d *Devices) Routes(ctx context.Context, port uint8, to RouteTable) error {
 		close(links)
 		return fmt.Errorf("cannot watch Linux's devices: %w", err)
 	}
-	own := d.taps[port].index
-	link, err := netlink.LinkByIndex(own)
-	if err != nil {
-		return fmt.Errorf("cannot read the device of port %d: %w", port, err)
+	leads, devices := d.routesOf(set)
+	up := map[int]bool{}
+	for _, t := range devices {
+		link, err := netlink.LinkByIndex(t.index)
+		if err != nil {
+			return fmt.Errorf("cannot read the device %s: %w", t.name, err)
+		}
+		up[t.index] = link.Attrs().Flags&net.FlagUp != 0
 	}
-	up := link.Attrs().Flags&net.FlagUp != 0
 	to.Begin()
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		filter := &netlink.Route{Table: unix.RT_TABLE_MAIN}
 		err := netlink.RouteListFilteredIter(family, filter, netlink.RT_FILTER_TABLE, func(r netlink.Route) bool {
-			if change, ok := routeChange(own, r); ok {
+			if change, ok := routeChange(leads, r); ok {
 				change.Behind = true
 				to.Change(change)
 			}
@@ -97,24 +103,22 @@ func (d *Devices) Routes(ctx context.Context, port uint8, to RouteTable) error {
 			if !ok {
 				return nil
 			}
-			if change, ok := routeChange(own, u.Route); ok {
+			if change, ok := routeChange(leads, u.Route); ok {
 				change.Gone = u.Type == unix.RTM_DELROUTE
 				change.Replaces = u.NlFlags&unix.NLM_F_REPLACE != 0
 				change.Behind = u.NlFlags&unix.NLM_F_APPEND != 0
 				to.Change(change)
 			}
 		case u, ok := <-addrs:
-			if !ok || u.LinkIndex == own {
+			if _, ours := up[u.LinkIndex]; !ok || ours {
 				return nil
 			}
 		case u, ok := <-links:
 			if !ok {
 				return nil
 			}
-			if int(u.Index) == own {
-				if is := u.Flags&unix.IFF_UP != 0; is != up {
-					return nil
-				}
+			if was, ours := up[int(u.Index)]; ours && was != (u.Flags&unix.IFF_UP != 0) {
+				return nil
 			}
 		case <-ctx.Done():
 			return nil
@@ -138,8 +142,22 @@ func drain[T any](from <-chan T) {
 // nowhere are the types of routes that lead nowhere, as `ip route` names them.
 var nowhere = map[int]string{unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable", unix.RTN_PROHIBIT: "prohibit"}
 
-// routeChange reads a route of the main table that leads out of a device, or nowhere.
-func routeChange(device int, r netlink.Route) (c RouteChange, ok bool) {
+// leads notes where a route with some next hops leads, and says whether it is of the set.
+type leads func(to *learned.Route, ways []*netlink.NexthopInfo) bool
+
+// routesOf is how routes of a set are read, and the devices that they are of.
+func (d *Devices) routesOf(set string) (leads, []*tap) {
+	switch set {
+	case xfrm.Red:
+		return d.byPort(transport.PortRed), []*tap{d.taps[transport.PortRed]}
+	case xfrm.Black:
+		return d.byPort(transport.PortBlack), []*tap{d.taps[transport.PortBlack]}
+	}
+	return d.bySteering, d.interfaces.taps
+}
+
+// routeChange reads a route of the main table.
+func routeChange(of leads, r netlink.Route) (c RouteChange, ok bool) {
 	if r.Table != unix.RT_TABLE_MAIN || r.Tos != 0 || r.Flags&unix.RTM_F_CLONED != 0 {
 		return c, false
 	}
@@ -154,23 +172,45 @@ func routeChange(device int, r netlink.Route) (c RouteChange, ok bool) {
 	case r.Type != unix.RTN_UNICAST:
 		return c, false
 	}
-	found := false
 	ways := r.MultiPath
 	if len(ways) == 0 {
 		ways = []*netlink.NexthopInfo{{LinkIndex: r.LinkIndex, Gw: r.Gw, Via: r.Via}}
 	}
-	for _, way := range ways {
-		if way.LinkIndex != device || way.Flags&unix.RTNH_F_DEAD != 0 {
-			continue
+	ways = slices.DeleteFunc(slices.Clone(ways), func(way *netlink.NexthopInfo) bool { return way.Flags&unix.RTNH_F_DEAD != 0 })
+	return c, of(&c.Route, ways)
+}
+
+// byPort is how routes out of a port are read.
+func (d *Devices) byPort(port uint8) leads {
+	own := d.taps[port].index
+	return func(to *learned.Route, ways []*netlink.NexthopInfo) (found bool) {
+		for _, way := range ways {
+			if way.LinkIndex != own {
+				continue
+			}
+			found = true
+			if via, is := gatewayOf(way); is && !slices.Contains(to.Via, via) {
+				to.Via = append(to.Via, via)
+			}
 		}
-		found = true
-		if via, is := gatewayOf(way); is && !slices.Contains(c.Route.Via, via) {
-			c.Route.Via = append(c.Route.Via, via)
+		slices.SortFunc(to.Via, netip.Addr.Compare)
+		to.Via = to.Via[:min(len(to.Via), mostGateways)]
+		return found
+	}
+}
+
+// bySteering reads any route: to the first of its XFRM interfaces, unless it leads out of red too,
+// or else elsewhere.
+func (d *Devices) bySteering(to *learned.Route, ways []*netlink.NexthopInfo) bool {
+	red := func(way *netlink.NexthopInfo) bool { return way.LinkIndex == d.taps[transport.PortRed].index }
+	for _, way := range ways {
+		if t := d.interfaces.of(way.LinkIndex); t != nil && !slices.ContainsFunc(ways, red) {
+			to.Dev = t.name
+			return true
 		}
 	}
-	slices.SortFunc(c.Route.Via, netip.Addr.Compare)
-	c.Route.Via = c.Route.Via[:min(len(c.Route.Via), mostGateways)]
-	return c, found
+	to.Elsewhere = len(ways) > 0
+	return to.Elsewhere
 }
 
 func gatewayOf(way *netlink.NexthopInfo) (netip.Addr, bool) {

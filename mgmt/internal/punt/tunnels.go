@@ -32,15 +32,20 @@ func (d *Devices) take(header transport.PuntHeader, frame []byte) error {
 	return d.Deliver(header.Port, frame)
 }
 
-// DeliverTunnels hands Linux the packet of a frame at the device of tunnels. Without the device, or
-// without a packet, it is refused and counted.
+// DeliverTunnels hands Linux the packet of a frame at the device of the XFRM interface to which its
+// source is routed, or else at that of tunnels. Without the device, or without a packet, it is
+// refused and counted.
 func (d *Devices) DeliverTunnels(frame []byte) error {
 	_, packet, ok := SplitFrame(frame)
-	if !ok || d.tunnels == nil {
+	to := d.tunnels
+	if at := d.interfaces.receiving(packet); at != nil {
+		to = at
+	}
+	if !ok || to == nil {
 		d.refused.Add(1)
 		return nil
 	}
-	return d.hand(d.tunnels, packet)
+	return d.hand(to, packet)
 }
 
 // toItself is a frame as if a station had sent it to the device: the chip that punted it has the

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rib follows the routes that Linux has behind the red port, and teaches the box the best
-// one of each prefix. It keeps no more of them than the chip is meant for.
+// Package rib follows the routes that Linux has behind the red port and to XFRM interfaces, and
+// teaches the box the best one of each prefix. It keeps no more of them than the chip is meant for.
 package rib
 
 import (
+	"iter"
 	"net/netip"
 	"slices"
 	"sync"
@@ -113,7 +114,7 @@ func changed(routes []learned.Route, c punt.RouteChange) (out []learned.Route, k
 		first = slices.IndexFunc(out, alike)
 	}
 	switch {
-	case c.Gone && first < 0:
+	case c.Gone && (first < 0 || v6 && out[first].Dev != c.Route.Dev):
 		return out, false
 	case c.Gone && v6:
 		// A gateway of several may go alone.
@@ -155,11 +156,12 @@ func (t *Table) best(p netip.Prefix) *learned.Route {
 	return &best
 }
 
-// Take gives up to so many prefixes that have changed, as they are now.
+// Take gives up to so many prefixes that have changed, as they are now. Those without a route come
+// last: another one may take their packets, and is not to come behind.
 func (t *Table) Take(most int) (out []learned.Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for p := range t.dirty {
+	for p := range t.turns() {
 		if len(out) == most {
 			break
 		}
@@ -171,6 +173,19 @@ func (t *Table) Take(most int) (out []learned.Change) {
 	}
 	slices.SortFunc(out, func(a, b learned.Change) int { return learned.Compare(a.Prefix, b.Prefix) })
 	return out
+}
+
+// turns are the prefixes that have changed, those without a route last.
+func (t *Table) turns() iter.Seq[netip.Prefix] {
+	return func(yield func(netip.Prefix) bool) {
+		for _, gone := range []bool{false, true} {
+			for p := range t.dirty {
+				if (len(t.all[p]) == 0) == gone && !yield(p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Return gives back changes that could not be made.

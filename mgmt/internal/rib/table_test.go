@@ -126,6 +126,29 @@ func TestWide(t *testing.T) {
 	wantTaken(t, table, "2001:db8::/32 [fe80::2 fe80::3 fe80::4 fe80::5] 5")
 }
 
+// TestGoneComeLast: of more changes than a batch has, routes that are gone come behind those that
+// may take their packets over.
+func TestGoneComeLast(t *testing.T) {
+	table := NewTable(1000)
+	table.Begin()
+	for n := range 50 {
+		table.Change(told("&", fmt.Sprintf("10.%d.0.0/16", n), 5, "10.1.0.2"))
+	}
+	table.Dumped()
+	table.Take(50)
+	for n := range 50 {
+		table.Change(told("-", fmt.Sprintf("10.%d.0.0/16", n), 5, "10.1.0.2"))
+		table.Change(told("+", fmt.Sprintf("10.%d.0.0/17", n), 5, "10.1.0.2"))
+	}
+	for n := range 10 {
+		for _, c := range table.Take(10) {
+			if (c.Route == nil) != (n >= 5) {
+				t.Fatalf("%s is gone %t in batch %d", c.Prefix, c.Route == nil, n)
+			}
+		}
+	}
+}
+
 // burst is a Linux that tells many routes at once, and then nothing.
 type burst struct{ routes int }
 

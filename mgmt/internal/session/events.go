@@ -8,6 +8,7 @@ import (
 
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/steer"
 	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -81,7 +82,7 @@ const (
 // Acquire says what the policy of a packet wants that the inner chip punted for it (RFC 4301, 5.1
 // step 3b); with AskedSA comes the event.
 func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
-	switch p := v.model.OutPolicy(packet); {
+	switch p := steer.OutPolicy(v.model, packet); {
 	case p == nil:
 	case p.Template != nil:
 		return AskedSA, events.AcquireOf(p, packet)
@@ -95,7 +96,7 @@ func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
 
 // Bypasses reports whether a packet's policy lets it out in clear.
 func (v *View) Bypasses(packet xfrm.Selector) bool {
-	p := v.model.OutPolicy(packet)
+	p := steer.OutPolicy(v.model, packet)
 	return p != nil && p.Template == nil && p.Action == xfrm.ActionAllow
 }
 
@@ -134,7 +135,7 @@ func (v *View) RedMTU(xfrm.Selector) (mtu uint32) { return v.model.Mtu(xfrm.Red)
 // TooLong is the longest packet of a packet's flow that passes (RFC 4301, 8.2.1); 0 if the policy
 // with the limit is gone.
 func (v *View) TooLong(packet xfrm.Selector) (mtu uint32) {
-	if p := v.model.OutPolicy(packet); p != nil {
+	if p := steer.OutPolicy(v.model, packet); p != nil {
 		mtu = v.model.EntryMTU(p, packet)
 	}
 	return mtu

@@ -56,7 +56,7 @@ func (v *View) named(id xfrm.ID) (*model.SA, error) {
 
 // Policy says what a policy has carried; the error says so if the chips do not count its packets.
 func (v *View) Policy(f xfrm.PolicyFilter) (out Carried, err error) {
-	p := v.model.Policies.Find(f.Selector, f.Dir)
+	p := v.model.Policies.Find(f.Selector, f.Dir, f.IfID)
 	if p == nil {
 		return out, xfrm.Errorf(xfrm.Pos{}, "there is no policy with dir %s and selector %s", f.Dir, f.Selector)
 	}

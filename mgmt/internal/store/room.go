@@ -10,7 +10,6 @@ import (
 
 	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/plan"
-	"sallyport/mgmt/internal/xfrm"
 )
 
 // Sizes by which the room that a transaction may take is estimated, in bytes.
@@ -42,7 +41,10 @@ func (s *Store) Reserve(p *plan.Plan, state *State, known bool) error {
 // that changes to a free one, or behind all others. Where all is written anew, none changes.
 func (s *Store) need(p *plan.Plan, state *State, known bool) (from, to int64, err error) {
 	ch := &state.Model.Changes
-	records := len(p.Writes) + len(ch.SAs) + len(ch.GoneSAs) + len(ch.Policies) + len(ch.GonePolicies) + len(ch.Routes[xfrm.Red]) + len(ch.Routes[xfrm.Black])
+	records := len(p.Writes) + len(ch.SAs) + len(ch.GoneSAs) + len(ch.Policies) + len(ch.GonePolicies)
+	for _, changed := range ch.Routes {
+		records += len(changed)
+	}
 	var whole int
 	if p.Target.Part == nil {
 		text, err := json.Marshal(state.rest())
@@ -51,7 +53,10 @@ func (s *Store) need(p *plan.Plan, state *State, known bool) (from, to int64, er
 		}
 		whole = len(text)
 		if !known {
-			records = state.Model.SAs.Len() + state.Model.Policies.Len() + state.Model.FromLinux[xfrm.Red].Len() + state.Model.FromLinux[xfrm.Black].Len() + p.Image.Len()
+			records = state.Model.SAs.Len() + state.Model.Policies.Len() + p.Image.Len()
+			for _, routes := range state.Model.FromLinux {
+				records += routes.Len()
+			}
 		}
 	}
 	var learned int

@@ -42,7 +42,7 @@ var (
 	learnedBucket  = []byte("learned") // hosts, under one key: they are many, and seldom change
 	learnedKey     = []byte("learned")
 	// Routes of Linux behind each port, by prefix.
-	routesBuckets = map[string][]byte{xfrm.Red: []byte("routes"), xfrm.Black: []byte("black_routes")}
+	routesBuckets = map[string][]byte{xfrm.Red: []byte("routes"), xfrm.Black: []byte("black_routes"), learned.Steering: []byte("steering_routes")}
 )
 
 // rest has the small parts of the state.

@@ -103,6 +103,9 @@ type PolicyFilter struct {
 	Index    uint32
 	Action   Action
 	Priority *uint32
+	// IfID is compared by Delete and Get, and by others if it is given.
+	IfID    uint32
+	HasIfID bool
 }
 
 // Match says whether a policy passes a list or deleteall.
@@ -110,7 +113,7 @@ func (f PolicyFilter) Match(p *Policy) bool {
 	if f.HasSel && !f.Selector.Holds(p.Selector) {
 		return false
 	}
-	return (f.Dir == "" || f.Dir == p.Dir) && (f.Index == 0 || f.Index == p.Index) && (f.Action == "" || f.Action == p.Action) &&
+	return (!f.HasIfID || f.IfID == p.IfID) && (f.Dir == "" || f.Dir == p.Dir) && (f.Index == 0 || f.Index == p.Index) && (f.Action == "" || f.Action == p.Action) &&
 		(f.Priority == nil || *f.Priority == p.Priority)
 }
 
@@ -142,7 +145,13 @@ type (
 		Name, Parent string
 		Protocol, ID uint16 // TPID and VID of its tag
 	}
-	// LinkDelete deletes a bridge or a VLAN's device.
+	// Interface is an XFRM interface: packets routed to it meet the policies of its if_id alone.
+	Interface struct {
+		At
+		Name string
+		IfID uint32
+	}
+	// LinkDelete deletes a bridge, a VLAN's device or an XFRM interface.
 	LinkDelete struct {
 		At
 		Name string

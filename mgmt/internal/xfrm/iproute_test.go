@@ -12,8 +12,9 @@ import (
 )
 
 // iproute runs lines through the machine's own ip in a network namespace with devices red and
-// black, and says for each whether ip could read it: a line that only the kernel refuses (it may
-// lack ESP) counts as read; ip ends with 2 or names RTNETLINK then.
+// black and ipsec0, and says for each whether ip could read it. A line that only the kernel refuses
+// counts as read, for it may lack ESP or XFRM interfaces. Then ip ends with 2, or names RTNETLINK
+// or the type of the device.
 func iproute(t *testing.T, lines []string) []bool {
 	t.Helper()
 	ip, err := exec.LookPath("ip")
@@ -22,10 +23,11 @@ func iproute(t *testing.T, lines []string) []bool {
 	}
 	script := `set -e
 ip link add red type veth peer name black; ip link set red up; ip link set black up
+ip link add ipsec0 type veth peer name ipsec1; ip link set ipsec0 up; ip link set ipsec1 up
 while IFS= read -r line; do
     printf '%s\n' "$line" >"$1/line"
     set +e; out=$("$2" -batch "$1/line" 2>&1); status=$?; set -e
-    case "$status $out" in "0 "*|"2 "*|*RTNETLINK*) echo read;; *) echo refused;; esac
+    case "$status $out" in "0 "*|"2 "*|*RTNETLINK*|*"Unknown device type"*) echo read;; *) echo refused;; esac
 done`
 	dir := t.TempDir()
 	cmd := exec.Command("unshare", "--net", "--map-root-user", "sh", "-c", script, "sh", dir, ip)
@@ -65,6 +67,9 @@ func TestSameSyntaxAsIproute(t *testing.T) {
 		state + "mode tunnel tfcpad 1400 " + gcm, state + "mode transport " + gcm, state + gcm, state + "mode tr reqid 5 " + gcm + " sel src 192.0.2.0/24 dst 192.0.2.2",
 		"xfrm policy add src 192.0.2.1 dst 192.0.2.2 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode transport",
 		"xfrm policy add src 192.0.2.0/24 dst 192.0.2.0/24 dir in tmpl src 0.0.0.0 dst 0.0.0.0 proto esp reqid 5 mode transport", "xfrm policy add src 2001:db8::/32 dir fwd tmpl proto esp",
+		state + "mode tunnel if_id 0x2a " + gcm, state + "if_id 4294967295 mode tunnel " + gcm, policy + "dir out if_id 42 " + tmpl, policy + "dir out action block if_id 0x2a",
+		"xfrm policy delete src 10.1.0.0/16 dst 10.2.0.0/16 dir out if_id 0x2a", "xfrm policy get index 9 dir out if_id 7", "xfrm policy update dir out if_id 7 " + tmpl,
+		"link add ipsec7 type xfrm dev black if_id 0x2a", "link add dev ipsec7 type xfrm if_id 4294967295 dev black", "route add 10.9.0.0/16 dev ipsec0", "link delete ipsec1 type xfrm",
 		policy + "dir out flag icmp priority 5", policy + "dir fwd action block flag icmp",
 		"link add br0 type bridge", "link set red nomaster", "link set dev black nomaster up",
 		state + "mode tunnel flag noecn nopmtudisc icmp af-unspec align4 extra-flag dont-encap-dscp limit packet-hard 5 " + gcm,

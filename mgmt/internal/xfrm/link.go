@@ -42,7 +42,7 @@ func (p *parser) linkSet() (Command, error) {
 	case l.Dev == "":
 		return nil, Errorf(p.start, "a link line is `link set dev red|black [up|down] [mtu N] [address MAC] [promisc on|off] [master BRIDGE|nomaster]`")
 	case l.Dev != Red && l.Dev != Black && !onlyUp:
-		return nil, Errorf(p.start, "unknown device %q: the devices are red and black, and a bridge over them or a VLAN's device can be set up, added and deleted alone", l.Dev)
+		return nil, Errorf(p.start, "unknown device %q: the devices are red and black, and a bridge over them, a VLAN's device or an XFRM interface can be set up, added and deleted alone", l.Dev)
 	}
 	return l, nil
 }
@@ -101,10 +101,11 @@ func (p *parser) linkDevice(l *Link) error {
 }
 
 // linkAdd reads `link add [link PARENT] [name|dev] NAME type bridge|vlan [protocol 802.1Q|802.1ad]
-// [id N]`.
+// [id N]`, and `link add NAME type xfrm [dev black] if_id N`.
 func (p *parser) linkAdd() (Command, error) {
 	var name, kind string
 	vlan := VLAN{At: p.at(), Protocol: tpid8021Q, ID: noVLAN}
+	xfrm := Interface{At: p.at()}
 	for p.more() {
 		var err error
 		switch word := p.peek(); {
@@ -121,6 +122,8 @@ func (p *parser) linkAdd() (Command, error) {
 			name, err = p.linkName("the name of the device")
 		case kind == "vlan":
 			err = p.vlanOption(&vlan)
+		case kind == "xfrm":
+			err = p.interfaceOption(&xfrm)
 		default:
 			err = p.unknown()
 		}
@@ -128,12 +131,16 @@ func (p *parser) linkAdd() (Command, error) {
 			return nil, err
 		}
 	}
-	vlan.Name = name
+	vlan.Name, xfrm.Name = name, name
 	switch {
 	case name != "" && kind == "bridge" && vlan.Parent == "":
 		return Bridge{p.at(), name}, nil
 	case name != "" && kind == "vlan" && vlan.Parent != "" && vlan.ID != noVLAN:
 		return vlan, nil
+	case name != "" && kind == "xfrm" && vlan.Parent == "" && xfrm.IfID != 0:
+		return xfrm, nil
+	case kind == "xfrm":
+		return nil, Errorf(p.start, "an XFRM interface is `link add NAME type xfrm dev black if_id N`, with an N from 1")
 	case kind == "vlan":
 		return nil, Errorf(p.start, "a VLAN's device is `link add link red|black name NAME type vlan id N`")
 	}
@@ -141,14 +148,33 @@ func (p *parser) linkAdd() (Command, error) {
 }
 
 func (p *parser) linkType() (string, error) {
-	word, err := p.take("the type, bridge or vlan,")
-	if err == nil && string(word.Text) != "bridge" && string(word.Text) != "vlan" {
-		err = word.errorf("type %s is not supported: a bridge over red and black, and VLANs of them, are the links that can be added", word.quoted())
+	word, err := p.take("the type, bridge, vlan or xfrm,")
+	if kind := string(word.Text); err == nil && kind != "bridge" && kind != "vlan" && kind != "xfrm" {
+		err = word.errorf("type %s is not supported: a bridge over red and black, VLANs of them and XFRM interfaces are the links that can be added", word.quoted())
 	}
 	return string(word.Text), err
 }
 
-// linkDelete reads `link delete [dev] NAME [type bridge|vlan]`.
+// interfaceOption reads what follows `type xfrm`. Tunnels leave by black, whatever device is named,
+// as in Linux, where that device counts for hardware offload alone.
+func (p *parser) interfaceOption(i *Interface) (err error) {
+	switch word := p.words[p.next]; p.peek() {
+	case "if_id":
+		i.IfID, err = p.ifID()
+	case "dev":
+		p.skip()
+		if word, err = p.take("the device after dev"); err == nil && string(word.Text) != Black {
+			err = word.errorf("dev must be black, by which tunnels leave, not %s", word.quoted())
+		}
+	case "external":
+		return word.refuse("write the if_id of the interface")
+	default:
+		return p.unknown()
+	}
+	return err
+}
+
+// linkDelete reads `link delete [dev] NAME [type bridge|vlan|xfrm]`.
 func (p *parser) linkDelete() (Command, error) {
 	if word := p.peek(); word == "dev" || word == "name" {
 		p.skip()
@@ -175,7 +201,7 @@ func (p *parser) linkName(what string) (string, error) {
 	name := string(word.Text)
 	switch {
 	case name == Red || name == Black:
-		return "", word.errorf("%s is a port: a bridge or a VLAN's device needs a name of its own", word.Text)
+		return "", word.errorf("%s is a port: a bridge, a VLAN's device and an XFRM interface need names of their own", word.Text)
 	case !IsLinkName(name):
 		return "", word.errorf("%s cannot be the name of a device: write 1 to %d letters, digits, dots, dashes or underscores", word.quoted(), maxName)
 	}

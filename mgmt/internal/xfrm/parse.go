@@ -68,7 +68,7 @@ func configures(command Command) bool {
 		return !c.Del
 	case Neigh:
 		return !c.Del
-	case Link, Bridge, VLAN, NextHop, Reassembly, PuntSet, QoS, SkipHeaders, PolicyAdd:
+	case Link, Bridge, VLAN, Interface, NextHop, Reassembly, PuntSet, QoS, SkipHeaders, PolicyAdd:
 		return true
 	}
 	return false
@@ -149,6 +149,12 @@ func (p *parser) zeroOption(why string) error {
 		return word.refuse(why)
 	}
 	return err
+}
+
+// ifID reads `if_id N`, the number of an XFRM interface.
+func (p *parser) ifID() (uint32, error) {
+	p.skip()
+	return p.number32("the value of if_id")
 }
 
 // mark takes `mark M [mask N]`; an SA or policy that asks for marked packets alone cannot

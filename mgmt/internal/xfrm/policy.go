@@ -159,7 +159,7 @@ func (p *parser) policyAdd(update bool) (Command, error) {
 			p.skip()
 			pol.Template, err = p.template()
 		case text == "if_id":
-			err = p.zeroOption("all tunnels share one device of Linux here")
+			pol.IfID, err = p.ifID()
 		case text == "sas" && update:
 			err = p.orphans(&orphans)
 		case text == "offload":
@@ -199,8 +199,26 @@ func checkPolicy(pos Pos, pol *Policy) error {
 		return Errorf(pos, "flag mss is for a policy with a tmpl of mode tunnel: of other packets the box changes no TCP header")
 	case pol.Dir == DirOut && pol.Dev == Red:
 		return Errorf(pos, "dev red in an out policy matches nothing: packets leave by black")
+	case pol.IfID != 0:
+		return checkInterfacePolicy(pos, pol)
 	case pol.Template != nil && pol.Template.Mode == ModeTransport:
 		return checkHosts(pos, pol)
+	}
+	return nil
+}
+
+// checkInterfacePolicy refuses what a policy of an XFRM interface cannot be. Packets out of tunnels
+// are let in by their policy's tmpl alone, and clear packets by policies without if_id.
+func checkInterfacePolicy(pos Pos, pol *Policy) error {
+	switch {
+	case pol.Template != nil && pol.Template.Mode == ModeTransport:
+		return Errorf(pos, "a policy with if_id needs a tmpl of mode tunnel: the packets of an XFRM interface are routed")
+	case pol.Template != nil:
+		return nil
+	case pol.Dir != DirOut:
+		return Errorf(pos, "an in or fwd policy with if_id needs a tmpl: what no policy of its interface lets in is dropped, so leave it out")
+	case pol.Action == ActionAllow:
+		return Errorf(pos, "an out policy with if_id and without a tmpl lets nothing out, for an XFRM interface sends no clear packets: write its tmpl, or action block")
 	}
 	return nil
 }
@@ -255,7 +273,8 @@ func (p *parser) policySelect(verb Verb) (Command, error) {
 		case text == "ptype":
 			err = p.ptype()
 		case text == "if_id":
-			err = p.zeroOption("all tunnels share one device of Linux here")
+			filter.HasIfID = true
+			filter.IfID, err = p.ifID()
 		case text == "sas" && (verb == Delete || verb == DeleteAll):
 			err = p.orphans(&orphans)
 		case text == "nosock" && verb >= DeleteAll:

@@ -144,7 +144,7 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 		case "output-mark":
 			err = p.zeroOption("packets carry no marks here")
 		case "if_id":
-			err = p.zeroOption("all tunnels share one device of Linux here")
+			s.IfID, err = p.ifID()
 		case "tfcpad":
 			err = p.tfcPad(&s)
 		case "dummy":
@@ -239,6 +239,8 @@ func checkState(pos Pos, s *State) error {
 		return Errorf(pos, "a tunnel's endpoint cannot be a link-local address: the box punts what is of one link alone, so write global ones")
 	case s.Proto == "":
 		return Errorf(pos, "an SA needs its protocol: proto esp")
+	case s.IfID != 0 && s.Mode == ModeTransport:
+		return Errorf(pos, "an SA with if_id needs mode tunnel: the packets of an XFRM interface are routed")
 	case s.SPI == 0:
 		return Errorf(pos, "an SA needs an SPI other than 0: spi 0x…")
 	case s.Mode == ModeTransport && s.Sel != nil && !(s.Sel.Src.Contains(s.Src) && s.Sel.Dst.Contains(s.Dst)):

@@ -61,7 +61,7 @@ func checkTemplate(pos Pos, t *Template) error {
 // mode the ends of an SA are hosts in the policy's selector, and a template need not name them.
 func (p *Policy) Names(s *State) bool {
 	t := p.Template
-	if t == nil || t.Proto != s.Proto || t.Mode != s.Mode || t.ReqID != 0 && t.ReqID != s.ReqID || t.SPI != 0 && t.SPI != s.SPI {
+	if t == nil || t.Proto != s.Proto || t.Mode != s.Mode || t.ReqID != 0 && t.ReqID != s.ReqID || t.SPI != 0 && t.SPI != s.SPI || p.IfID != s.IfID {
 		return false
 	}
 	end := func(named, addr netip.Addr, hosts side) bool {

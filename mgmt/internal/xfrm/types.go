@@ -84,9 +84,11 @@ type Flags struct {
 // State is an SA as written.
 type State struct {
 	ID
-	Name         string `json:"name,omitempty"`
-	Mode         string `json:"mode"`
-	ReqID        uint32 `json:"reqid,omitempty"`
+	Name  string `json:"name,omitempty"`
+	Mode  string `json:"mode"`
+	ReqID uint32 `json:"reqid,omitempty"`
+	// IfID is that of the XFRM interface whose packets the SA carries; 0: of none.
+	IfID         uint32 `json:"if_id,omitempty"`
 	ReplayWindow uint32 `json:"replay_window"`
 	// ReplaySeq is the highest number that counts as received from the start, ReplayOSeq the one
 	// that counts as sent.
@@ -178,6 +180,8 @@ type Policy struct {
 	MSS bool `json:"mss,omitempty"`
 	// ICMP changes nothing, as that of a state.
 	ICMP bool `json:"icmp,omitempty"`
+	// IfID is that of the XFRM interface whose packets the policy is for; 0: of none.
+	IfID uint32 `json:"if_id,omitempty"`
 }
 
 // MAC is an Ethernet address.

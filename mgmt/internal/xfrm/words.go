@@ -121,7 +121,7 @@ func (p *parser) device() (string, error) {
 
 // networkDevice reads a port, or a name that may be a VLAN's device.
 func (p *parser) networkDevice() (string, error) {
-	word, err := p.take("a device, red or black or a VLAN of them,")
+	word, err := p.take("a device, red or black, a VLAN of them or an XFRM interface,")
 	if err == nil && !IsLinkName(string(word.Text)) {
 		err = word.errorf("%s cannot be a device: the devices are red and black, and VLANs of them", word.quoted())
 	}

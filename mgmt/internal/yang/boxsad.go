@@ -36,6 +36,7 @@ type boxSA struct {
 	DF         string          `json:"df"`
 	DSCP       string          `json:"dscp"`
 	TFCPad     uint32          `json:"tfcpad"`
+	IfID       string          `json:"if_id"`
 	Dummy      json.RawMessage `json:"dummy"`
 	ForDSCP    []string        `json:"for_dscp"`
 	Aead       *boxAlgorithm   `json:"aead"`
@@ -104,6 +105,8 @@ func (b *boxSA) unsaid(s *sa) string {
 		return "the algorithm " + strings.TrimSpace(crypt.Name+" "+auth.Name)
 	case slices.Contains(b.Flags, "noecn"):
 		return "flag noecn"
+	case b.IfID != "":
+		return "if_id " + b.IfID
 	case b.TFCPad != 0:
 		return "tfcpad"
 	case b.Dummy != nil:

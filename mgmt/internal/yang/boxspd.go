@@ -19,6 +19,7 @@ type boxPolicy struct {
 	Index    uint32            `json:"index"`
 	Priority uint32            `json:"priority"`
 	Flags    []string          `json:"flags"`
+	IfID     string            `json:"if_id"`
 	Tmpl     *struct {
 		Src   netip.Addr `json:"src"`
 		Dst   netip.Addr `json:"dst"`
@@ -68,6 +69,9 @@ func policyOf(text json.RawMessage) (p *policy, reason string, err error) {
 	}
 	if len(b.Flags) > 0 {
 		return p, "flag " + b.Flags[0], nil
+	}
+	if b.IfID != "" {
+		return p, "if_id " + b.IfID, nil
 	}
 	return p, unsaid(p.sel), nil
 }

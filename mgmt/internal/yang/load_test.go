@@ -218,7 +218,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	tunnel := " tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel\n"
 	r := newRig(t, network+
-		state(0x1001, "name twice")+state(0x1002, "name twice")+state(0x1003, "flag noecn")+state(0x1004, "tfcpad 100")+
+		state(0x1001, "name twice")+state(0x1002, "name twice")+state(0x1003, "flag noecn")+state(0x1004, "tfcpad 100")+state(0x1009, "if_id 7")+
 		state(0x1005, "limit time-use-hard 5")+state(0x1006, "limit packet-hard 4294967296")+state(0x1007, "sel proto ipv6-icmp type 5 src ::/0")+
 		strings.Replace(state(0x1008, ""), "gcm(aes)", "gcm(sm4)", 1)+
 		"xfrm policy add dst 10.2.0.0/16 dir out"+tunnel+
@@ -226,6 +226,7 @@ func TestLeftOut(t *testing.T) {
 		"xfrm policy add dst 10.4.0.0/16 dir out action punt\nxfrm policy add dst 10.66.0.0/16 dir out action reject\nxfrm policy add dst 10.5.0.0/16 proto icmp type 8 dir out action block\n"+
 		"xfrm policy add dst 10.6.0.0/16 dir out flag fragment-first"+tunnel+
 		"xfrm policy add dst 10.11.0.0/16 dir out flag mss"+tunnel+
+		"xfrm policy add dst 10.12.0.0/16 dir out if_id 7"+tunnel+
 		"xfrm policy add dst 10.7.0.0/16 proto udp dport opaque dir out action block\nxfrm policy add dst 10.8.0.0/16 proto udp dport 0-0 dir out action block\n"+
 		"xfrm policy add dst 10.1.0.0/16 dev black dir in action block\n")
 	text, leftOut, err := Show(t.Context(), r, true)
@@ -236,6 +237,7 @@ func TestLeftOut(t *testing.T) {
 	all := strings.Join(leftOut, "\n")
 	for _, part := range []string{
 		"SA esp 192.0.2.2 0x00001003 is left out: the module cannot say flag noecn", "0x00001004 is left out: the module cannot say tfcpad",
+		"0x00001009 is left out: the module cannot say if_id 0x7", "policy out src 0.0.0.0/0 dst 10.12.0.0/16 is left out: the module cannot say if_id 0x7",
 		"0x00001005 is left out: the module cannot say limits in time since the first use", "0x00001006 is left out: the module cannot say limits of more than 2^32 - 1 packets",
 		"0x00001007 is left out: the module cannot say where types", "0x00001008 is left out: the module cannot say the algorithm rfc4106(gcm(sm4))",
 		"policy out src 0.0.0.0/0 dst 10.3.0.0/16,10.9.0.0/16 is left out: the module cannot say a list", "cannot say action punt", "cannot say action reject", "cannot say flag fragment-first", "cannot say flag mss", "cannot say opaque", "cannot say the port 0", "cannot say dev black",
@@ -244,7 +246,7 @@ func TestLeftOut(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, all)
 		}
 	}
-	if len(leftOut) != 15 || !strings.Contains(string(text), `"sa-lifetime-current"`) {
+	if len(leftOut) != 17 || !strings.Contains(string(text), `"sa-lifetime-current"`) {
 		t.Errorf("%d\n%s\n%s", len(leftOut), all, text)
 	}
 }

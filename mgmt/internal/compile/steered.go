@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compile
+
+import (
+	"net/netip"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/steer"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Steering is the tree that routes packets from red to XFRM interfaces (package steer).
+type Steering struct {
+	// Rows are those that each lead goes to, at most two; in a part those that may have changed.
+	Rows map[steer.Lead][]Placed
+	// Tree has the prefixes, in a part those whose routes may have changed.
+	Tree map[netip.Prefix]steer.Entry
+}
+
+// checkSteering refuses policies and tables that do not go with XFRM interfaces.
+func (c *compiler) checkSteering() error {
+	if err := steer.Check(c.m); err != nil {
+		return err
+	}
+	if len(c.m.Interfaces) > 0 && (c.sizes.Policies == 0 || c.sizes.Prefixes[xfrm.Red] == 0) {
+		return xfrm.Errorf(xfrm.Pos{}, "this inner chip has no table of policies by prefix, and XFRM interfaces need one: delete the interface %s", c.m.Interfaces[0].Name)
+	}
+	return nil
+}
+
+// steering makes the tree and its rows; of a part those that may have changed.
+func (c *compiler) steering() error {
+	if len(c.m.Interfaces) == 0 {
+		return nil
+	}
+	s := &Steering{Rows: map[steer.Lead][]Placed{}}
+	c.out.Steering = s
+	leads := steer.Leads(c.m)
+	if c.standing == nil {
+		s.Tree = steer.Entries(c.m)
+	} else {
+		s.Tree = steer.Changed(c.m)
+		var err error
+		if leads, err = c.touchedLeads(); err != nil {
+			return err
+		}
+	}
+	for _, lead := range leads {
+		if err := c.leadRows(lead); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// touchedLeads are those whose rows a part changes. Where a policy is the first or the last one of
+// its destination, more prefixes of the tree may lead elsewhere.
+func (c *compiler) touchedLeads() (out []steer.Lead, err error) {
+	seen := map[steer.Lead]bool{}
+	touch := func(p *model.Policy) {
+		if p.Dir != xfrm.DirOut || p.IfID == 0 || !steer.Has(c.m, p.IfID) {
+			return
+		}
+		own := steer.Lead{Kind: steer.Routed, IfID: p.IfID, Dst: p.Dst}
+		leads := steer.Inside(c.m, p)
+		if len(leads) == 0 || leads[0] != own || c.standing.ways[xfrm.Red].Steered[own] == nil {
+			err = errWhole
+		}
+		for _, lead := range leads {
+			if !seen[lead] {
+				seen[lead] = true
+				out = append(out, lead)
+			}
+		}
+	}
+	for _, p := range c.m.Changes.RemovedPolicies() {
+		touch(p)
+	}
+	for _, p := range c.m.Touched() {
+		touch(p)
+	}
+	return out, err
+}
+
+// leadRows makes the rows of a lead. All stand at one place in the SPD.
+func (c *compiler) leadRows(lead steer.Lead) error {
+	rows, err := steer.Rows(c.m, lead)
+	if err != nil {
+		return err
+	}
+	priority := steer.Priority(c.m)
+	for _, r := range rows {
+		placed := Placed{Owner: "all that nothing lets out to XFRM interfaces", Row: namedRow(r.Src, decision{action: regs.ActionDiscard, priority: priority})}
+		if r.Policy != nil {
+			d, err := c.steered(r.Policy, lead)
+			if err != nil {
+				return err
+			}
+			d.priority = priority
+			placed = placedOf(r.Policy, namedRow(r.Src, d))
+		}
+		c.out.Steering.Rows[lead] = append(c.out.Steering.Rows[lead], placed)
+	}
+	return nil
+}
+
+// steered is what a policy of an interface does with packets.
+func (c *compiler) steered(p *model.Policy, lead steer.Lead) (decision, error) {
+	c.warnUnasked(p)
+	switch {
+	case p.Template == nil && (p.Action == xfrm.ActionPunt || p.Action == xfrm.ActionReject):
+		return decide(p, regs.ActionPunt), nil
+	case p.Template == nil:
+		return decide(p, regs.ActionDiscard), nil
+	case c.standing != nil && c.byDSCP(p):
+		return decision{}, errWhole
+	}
+	choices := c.m.Choices(p)
+	if len(choices) == 0 {
+		c.warnUnfit(p)
+		return decide(p, regs.ActionPunt), nil
+	}
+	sel := p.Selector
+	sel.Dst = lead.Dst
+	return c.protection(p, &choices[0], sel)
+}
