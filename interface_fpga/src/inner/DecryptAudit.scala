@@ -45,7 +45,7 @@ object DecryptAudit {
     event.bits.sa := meta.sa
     event.bits.reason := Mux1H(reasons.map { case (dropped, reason) => dropped -> reason.U })
     event.bits.sequence := meta.sequence(31, 0)
-    event.bits.packet := key.bitSet(FlowRow.version.lsb.U, false.B)
+    event.bits.packet := key(keyBits - 1, 0) & ~(BigInt(1) << FlowRow.version.lsb).U(keyBits.W)
     event
   }
 }
