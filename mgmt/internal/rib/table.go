@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rib follows the routes that Linux has behind the red port and to XFRM interfaces, and
-// teaches the box the best one of each prefix. It keeps no more of them than the chip is meant for.
+// Package rib follows sets of Linux's routes, and teaches the box the best route of each prefix. It
+// keeps no more of them than the chip is meant for.
 package rib
 
 import (
