@@ -16,7 +16,7 @@ type Steering struct {
 	// Rows are those that each lead goes to, at most two; in a part those that may have changed.
 	Rows map[steer.Lead][]Placed
 	// Tree has the prefixes, in a part those whose routes may have changed.
-	Tree map[netip.Prefix]steer.Entry
+	Tree map[netip.Prefix]steer.Lead
 }
 
 // checkSteering refuses policies and tables that do not go with XFRM interfaces.
@@ -38,10 +38,15 @@ func (c *compiler) steering() error {
 	s := &Steering{Rows: map[steer.Lead][]Placed{}}
 	c.out.Steering = s
 	leads := steer.Leads(c.m)
-	if c.standing == nil {
+	switch {
+	case c.standing == nil:
 		s.Tree = steer.Entries(c.m)
-	} else {
-		s.Tree = steer.Changed(c.m)
+	case steer.Closed(c.m) != c.m.Changes.Closed:
+		return errWhole
+	default:
+		if !steer.Closed(c.m) {
+			s.Tree = steer.Changed(c.m)
+		}
 		var err error
 		if leads, err = c.touchedLeads(); err != nil {
 			return err

@@ -103,11 +103,12 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 	d.host.routes = map[string]*rib.Follower{}
 	for dev, chip := range map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer} {
 		if rows := d.session.Box.Capabilities[chip].PrefixRows; rows > 0 {
-			d.host.routes[dev] = rib.New(router{d, dev}, dev, prefixes.MostRoutes(rows), d.log)
+			d.host.routes[dev] = rib.New(router{d, dev, new(string)}, dev, prefixes.MostRoutes(rows), d.log)
 		}
 	}
-	if rows := d.session.Box.Capabilities[transport.Inner].PrefixRows; rows > 0 && len(interfaces) > 0 {
-		d.host.routes[learned.Steering] = rib.New(router{d, learned.Steering}, learned.Steering, prefixes.MostRoutes(rows), d.log)
+	// Without interfaces there are none, and those of an earlier daemon go.
+	if rows := d.session.Box.Capabilities[transport.Inner].PrefixRows; rows > 0 {
+		d.host.routes[learned.Steering] = rib.New(router{d, learned.Steering, new(string)}, learned.Steering, prefixes.MostRoutes(rows), d.log)
 	}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)
@@ -205,8 +206,9 @@ func (s source) Routes(ctx context.Context, to punt.RouteTable) error {
 
 // router is the box as what learns Linux's routes of a set.
 type router struct {
-	d   *Daemon
-	dev string
+	d      *Daemon
+	dev    string
+	waited *string // why routes waited the last time
 }
 
 // LearnRoutes takes changes of routes. What cannot be written now is tried again.
@@ -217,9 +219,13 @@ func (r router) LearnRoutes(changes []learned.Change) (taken bool, err error) {
 		taken, err = r.d.session.LearnRoutes(r.dev, changes)
 	}
 	if session.IsInput(err) { // of the configuration, which the routes have to wait for
-		r.d.log.Warn("routes of Linux wait: " + err.Error())
+		if *r.waited != err.Error() {
+			r.d.log.Warn("routes of Linux wait: " + err.Error())
+		}
+		*r.waited = err.Error()
 		return false, nil
 	}
+	*r.waited = ""
 	return taken && err == nil, r.d.outlive(err)
 }
 

@@ -24,8 +24,9 @@ type Changes struct {
 	Network bool
 	// Hosts says that hosts which have rows of their own were changed.
 	Hosts bool
-	// Interfaces says whether the origin has XFRM interfaces.
-	Interfaces bool
+	// Interfaces says whether the origin has XFRM interfaces, and Closed whether the chip had no
+	// room for all of Linux's routes to them.
+	Interfaces, Closed bool
 	// Routes are those that were learned, by set; nil for a prefix that has none any more.
 	Routes map[string]map[netip.Prefix]*learned.Route
 }
@@ -35,7 +36,7 @@ func newChanges() Changes {
 	for _, set := range learned.Sets {
 		routes[set] = map[netip.Prefix]*learned.Route{}
 	}
-	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, false, routes}
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, false, false, routes}
 }
 
 // Added are the new SAs, the oldest first.
@@ -83,7 +84,7 @@ func (m *Model) Begin() *Model {
 		routes[set] = of.Copy()
 	}
 	changes := newChanges()
-	changes.Interfaces = len(m.Interfaces) > 0
+	changes.Interfaces, changes.Closed = len(m.Interfaces) > 0, m.FromLinux[learned.Steering].Refused() > 0
 	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), FromLinux: routes, Changes: changes}
 }
 

@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -85,8 +84,8 @@ func (s *steerStep) adopt(want *compile.Steering) {
 	if s.resumed = s.m.Changes.Interfaces; s.resumed {
 		for p, entry := range want.Tree {
 			for _, addr := range []netip.Addr{p.Addr(), netipx.PrefixLastIP(p)} {
-				if len(want.Rows[entry.Lead]) > 0 && longest(want.Tree, addr) == p {
-					take(entry.Lead, s.ways.Table.PolicyAt(addr))
+				if len(want.Rows[entry]) > 0 && longest(want.Tree, addr) == p {
+					take(entry, s.ways.Table.PolicyAt(addr))
 				}
 			}
 		}
@@ -115,7 +114,7 @@ func (s *steerStep) adopt(want *compile.Steering) {
 }
 
 // longest is the longest prefix of a tree that holds an address.
-func longest(tree map[netip.Prefix]steer.Entry, addr netip.Addr) (out netip.Prefix) {
+func longest(tree map[netip.Prefix]steer.Lead, addr netip.Addr) (out netip.Prefix) {
 	for bits := addr.BitLen(); bits >= 0; bits-- {
 		p, _ := addr.Prefix(bits) // has so many bits
 		if _, has := tree[p]; has {
@@ -183,65 +182,87 @@ func nextOf(row compile.Row) int { return int(regs.PrefixPolicyRow.Next.Get(row)
 func priorityOf(row compile.Row) uint64 { return regs.PrefixPolicyRow.Priority.Get(row) }
 
 // fork is a prefix of the tree whose row is another.
-type fork struct {
-	prefixes.Change
-	linux bool
-}
+type fork = prefixes.Change
 
-// tree leads prefixes to the rows of their leads.
-func (s *steerStep) tree(want map[netip.Prefix]steer.Entry) error {
-	var forks []fork
+// tree leads prefixes to the rows of their leads. If there is no room for all of them, and Linux
+// has given some, it leads nowhere ([steer.Closed]).
+func (s *steerStep) tree(want map[netip.Prefix]steer.Lead) error {
+	var gone, come []fork
 	if s.Target.Part == nil {
 		for p := range s.ways.Table.Policies() {
 			if _, stays := want[p]; !stays {
-				forks = append(forks, fork{Change: prefixes.Change{Prefix: p}, linux: true})
+				gone = append(gone, fork{Prefix: p})
 			}
 		}
 	}
 	for p, entry := range want {
-		f := fork{prefixes.Change{Prefix: p}, entry.Linux}
-		switch entry.Kind {
-		case steer.Unsaid:
-		case steer.Elsewhere:
-			f.Row = prefixes.Cut
+		f := s.forkOf(p, entry)
+		switch {
+		case int(f.Row) == s.ways.Table.PolicyOf(p):
+		case f.Row == 0:
+			gone = append(gone, f)
 		default:
-			f.Row = uint16(s.ways.Steered[entry.Lead][0])
-		}
-		if int(f.Row) != s.ways.Table.PolicyOf(p) {
-			forks = append(forks, f)
+			come = append(come, f)
 		}
 	}
-	slices.SortFunc(forks, func(a, b fork) int {
-		return cmp.Or(cmp.Compare(a.turn(), b.turn()), learned.Compare(a.Prefix, b.Prefix))
-	})
-	err := s.plant(forks)
+	err := s.plant(gone, come)
 	if !isFull(err) {
 		return err
 	}
 	s.Shut = true
-	if s.resumed {
-		s.write(PhaseInsert, s.ways.Table.ClearPolicies())
+	if s.Target.Part != nil {
+		return s.close(err)
 	}
-	return s.fit(forks)
+	// The tree anew, without the nodes of the old one beside it, may have room.
+	s.write(PhaseInsert, s.ways.Table.ClearPolicies())
+	come = nil
+	for p, entry := range want {
+		if f := s.forkOf(p, entry); f.Row != 0 {
+			come = append(come, f)
+		}
+	}
+	if err = s.plant(nil, come); isFull(err) {
+		return s.close(err)
+	}
+	return err
 }
 
-// turn is when a prefix changes: those that leave the tree first, and routes that Linux may have to
-// do without last.
-func (f fork) turn() int {
-	switch {
-	case f.Row == 0:
-		return 0
-	case f.linux:
-		return 2
+func (s *steerStep) forkOf(p netip.Prefix, entry steer.Lead) fork {
+	f := fork{Prefix: p}
+	switch entry.Kind {
+	case steer.Unsaid:
+	case steer.Elsewhere:
+		f.Row = prefixes.Cut
+	default:
+		f.Row = uint16(s.ways.Steered[entry][0])
 	}
-	return 1
+	return f
 }
 
-// plant makes changes of the tree. Where one root is written twice, they come in parts.
-func (s *steerStep) plant(forks []fork) error {
-	changes := make([]prefixes.Change, len(forks))
-	for i, f := range forks {
-		changes[i] = f.Change
+// close empties the tree, for which there is no room, and refuses a route of Linux, so that it
+// stays so until there is room for all. A change by hand is refused before, if it leaves no room.
+func (s *steerStep) close(err error) error {
+	byHand := s.m.Changes.Network || len(s.m.Changes.Policies)+len(s.m.Changes.GonePolicies) > 0
+	for r := range s.m.FromLinux[learned.Steering].All() {
+		if byHand && !s.removeFirst {
+			break
+		}
+		if r.OnChip() {
+			s.refused = append(s.refused, r.Prefix)
+			s.write(PhaseInsert, s.ways.Table.ClearPolicies())
+			return nil
+		}
+	}
+	return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the routes to XFRM interfaces: %v", err)}
+}
+
+// plant makes changes of the tree, all at once; those that leave it come first. Where one root is
+// written twice, packets may meet the tree between.
+func (s *steerStep) plant(gone, come []fork) error {
+	var changes []prefixes.Change
+	for _, forks := range [][]fork{gone, come} {
+		slices.SortFunc(forks, func(a, b fork) int { return learned.Compare(a.Prefix, b.Prefix) })
+		changes = append(changes, forks...)
 	}
 	writes, err := s.ways.Table.ApplyPolicies(changes)
 	if err != nil {
@@ -256,24 +277,6 @@ func (s *steerStep) plant(forks []fork) error {
 	}
 	s.write(PhaseInsert, writes)
 	return nil
-}
-
-// fit makes those of the changes for which there is room. A written route without room is an error.
-func (s *steerStep) fit(forks []fork) error {
-	err := s.plant(forks)
-	switch {
-	case !isFull(err):
-		return err
-	case len(forks) > 1:
-		if err := s.fit(forks[:len(forks)/2]); err != nil {
-			return err
-		}
-		return s.fit(forks[len(forks)/2:])
-	case !forks[0].linux:
-		return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the route to %s: %v", forks[0].Prefix, err)}
-	}
-	s.refused = append(s.refused, forks[0].Prefix)
-	return s.plant([]fork{{Change: prefixes.Change{Prefix: forks[0].Prefix}}}) // it had another row
 }
 
 // clear frees the rows that nothing leads to any more.

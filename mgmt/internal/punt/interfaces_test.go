@@ -3,6 +3,7 @@
 package punt_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -118,13 +119,14 @@ func header(packet []byte) uint16 {
 type told struct {
 	t       *testing.T
 	changes map[string]learned.Route
+	down    string
 }
 
 func (told) Begin() {}
 
 func (d told) Change(c punt.RouteChange) { d.changes[c.Route.Prefix.String()] = c.Route }
 
-func (d told) Dumped() { ip(d.t, "link set ipsec0 down") }
+func (d told) Dumped() { ip(d.t, "link set "+d.down+" down") }
 
 func ip(t *testing.T, line string) {
 	t.Helper()
@@ -146,7 +148,7 @@ func TestRoutesOfInterfaces(t *testing.T) {
 	} {
 		ip(t, line)
 	}
-	got := told{t, map[string]learned.Route{}}
+	got := told{t, map[string]learned.Route{}, "ipsec0"}
 	// It ends by itself: Linux takes the routes of a device that goes down away without a word.
 	if err := devices.Routes(t.Context(), learned.Steering, got); err != nil {
 		t.Fatal(err)
@@ -159,5 +161,11 @@ func TestRoutesOfInterfaces(t *testing.T) {
 		if !is || c.Dev != want.Dev || c.Elsewhere != want.Elsewhere || c.Type != want.Type || !slices.Equal(c.Via, want.Via) {
 			t.Errorf("%s: told %t, %+v, want %+v", prefix, is, c, want)
 		}
+	}
+	// So it does with any other device, whose routes may come before those of interfaces.
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := devices.Routes(soon, learned.Steering, told{t, map[string]learned.Route{}, "sp-black"}); err != nil || soon.Err() != nil {
+		t.Error("it goes on:", err, soon.Err())
 	}
 }

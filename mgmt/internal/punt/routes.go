@@ -48,6 +48,12 @@ const routeBuffer = 4 << 20
 // the set's devices comes or goes, or one is set up or down, for Linux then takes routes and
 // gateways away, or gives them back, without a word. It needs no rights.
 func (d *Devices) Routes(ctx context.Context, set string, to RouteTable) error {
+	if set == learned.Steering && len(d.interfaces.taps) == 0 {
+		to.Begin()
+		to.Dumped() // none: those of an earlier daemon go
+		<-ctx.Done()
+		return nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	updates := make(chan netlink.RouteUpdate)
@@ -67,14 +73,16 @@ func (d *Devices) Routes(ctx context.Context, set string, to RouteTable) error {
 		close(links)
 		return fmt.Errorf("cannot watch Linux's devices: %w", err)
 	}
-	leads, devices := d.routesOf(set)
-	up := map[int]bool{}
-	for _, t := range devices {
-		link, err := netlink.LinkByIndex(t.index)
-		if err != nil {
-			return fmt.Errorf("cannot read the device %s: %w", t.name, err)
+	all, err := netlink.LinkList()
+	if err != nil {
+		return fmt.Errorf("cannot list Linux's devices: %w", err)
+	}
+	leads, own := d.routesOf(set)
+	up := map[int]bool{} // of the set's devices
+	for _, link := range all {
+		if at := link.Attrs(); own < 0 || at.Index == own {
+			up[at.Index] = at.Flags&net.FlagUp != 0
 		}
-		up[t.index] = link.Attrs().Flags&net.FlagUp != 0
 	}
 	to.Begin()
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
@@ -145,15 +153,15 @@ var nowhere = map[int]string{unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHAB
 // leads notes where a route with some next hops leads, and says whether it is of the set.
 type leads func(to *learned.Route, ways []*netlink.NexthopInfo) bool
 
-// routesOf is how routes of a set are read, and the devices that they are of.
-func (d *Devices) routesOf(set string) (leads, []*tap) {
+// routesOf is how routes of a set are read, and the device that they are of; below 0: any.
+func (d *Devices) routesOf(set string) (leads, int) {
 	switch set {
 	case xfrm.Red:
-		return d.byPort(transport.PortRed), []*tap{d.taps[transport.PortRed]}
+		return d.byPort(transport.PortRed), d.taps[transport.PortRed].index
 	case xfrm.Black:
-		return d.byPort(transport.PortBlack), []*tap{d.taps[transport.PortBlack]}
+		return d.byPort(transport.PortBlack), d.taps[transport.PortBlack].index
 	}
-	return d.bySteering, d.interfaces.taps
+	return d.bySteering, -1
 }
 
 // routeChange reads a route of the main table.

@@ -56,13 +56,15 @@ type Follower struct {
 	grace time.Duration
 
 	left   int // routes that the box had behind the last batch
-	said   struct{ refused, long, over, wide bool }
+	said   struct{ refused, long, over, wide, closed bool }
 	resync atomic.Pointer[context.CancelFunc]
 }
 
 // New makes the follower of a device of a box whose chip is meant for so many routes.
 func New(box Box, dev string, most int, log *slog.Logger) *Follower {
-	return &Follower{box: box, dev: dev, log: log, table: NewTable(most), grace: Grace}
+	f := &Follower{box: box, dev: dev, log: log, table: NewTable(most), grace: Grace}
+	f.table.Tell = dev == learned.Steering // another route must not take those packets
+	return f
 }
 
 // Over is how many routes of Linux had no room in the table.
@@ -185,12 +187,14 @@ func (f *Follower) step() (more bool, err error) {
 		{has.Long() > 0, &f.said.long, "IPv6 routes on " + f.dev + " longer than /64 are not in the chip: their packets follow shorter ones"},
 		{over > 0, &f.said.over, "Linux has more routes on " + f.dev + " than the chip is meant for: the first ones stay"},
 		{wide > 0, &f.said.wide, "a route of Linux has more than 4 next hops: the chip shares its packets among the first 4"},
+		{has.Refused() > 0 && f.dev == learned.Steering, &f.said.closed, "no room for all routes to XFRM interfaces: no packet is routed to any until there is"},
 	} {
 		if note.is && !*note.said {
 			f.log.Warn(note.text, "routes", has.Len(), "refused", has.Refused())
 			*note.said = true
 		}
 	}
+	f.said.closed = has.Refused() > 0
 	f.log.Info("routes changed", "dev", f.dev, "changes", len(changes), "learned", has.Len())
 	return f.table.Waits(), nil
 }

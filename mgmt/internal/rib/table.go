@@ -27,6 +27,10 @@ type Table struct {
 	over    uint64                           // routes for which there was no room
 	wide    uint64                           // prefixes given out with some of their gateways
 	lost    bool                             // Linux may have other routes than these
+	// Tell says that the box must know of routes without room here: it has the first one, as
+	// refused.
+	Tell   bool
+	excess netip.Prefix
 }
 
 // wake says that there is something to take.
@@ -47,6 +51,10 @@ func (t *Table) Begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.dump, t.count, t.lost = map[netip.Prefix][]learned.Route{}, 0, false
+	if t.excess.IsValid() {
+		t.dirty[t.excess] = struct{}{}
+		t.excess = netip.Prefix{}
+	}
 }
 
 // Dumped says that Linux has told all of them: others are gone.
@@ -85,6 +93,11 @@ func (t *Table) Change(c punt.RouteChange) {
 	if len(after) > len(before) && t.count >= t.most {
 		t.over++
 		t.lost = true
+		if t.Tell && !t.excess.IsValid() {
+			t.excess = p
+			t.dirty[p] = struct{}{}
+			t.wake()
+		}
 		return
 	}
 	if !known {
@@ -141,6 +154,9 @@ func changed(routes []learned.Route, c punt.RouteChange) (out []learned.Route, k
 // best is the route of a prefix that counts: that of the lowest metric.
 func (t *Table) best(p netip.Prefix) *learned.Route {
 	routes := t.all[p]
+	if p == t.excess {
+		return &learned.Route{Prefix: p, Elsewhere: true, Refused: true}
+	}
 	if len(routes) == 0 {
 		return nil
 	}

@@ -149,6 +149,40 @@ func TestGoneComeLast(t *testing.T) {
 	}
 }
 
+// TestExcess: of a set where a route that is missing gives its packets to another one, the box hears
+// of the first route without room, until Linux tells all routes again and there is room.
+func TestExcess(t *testing.T) {
+	for _, tell := range []bool{false, true} {
+		table := NewTable(2)
+		table.Tell = tell
+		dump := func(count int) {
+			table.Begin()
+			for n := range count {
+				table.Change(told("&", fmt.Sprintf("10.%d.0.0/16", n), 5, "10.1.0.2"))
+			}
+			table.Dumped()
+		}
+		for _, step := range []struct{ count, refused int }{{2, 0}, {3, 1}, {5, 1}, {2, 0}} {
+			dump(step.count)
+			refused, routes := 0, 0
+			for _, c := range table.Take(10) {
+				if c.Route != nil {
+					routes++
+					if c.Route.Refused {
+						refused++
+					}
+				}
+			}
+			if !tell {
+				step.refused = 0
+			}
+			if refused != step.refused {
+				t.Errorf("tell %t, %d routes for 2: %d of %d refused", tell, step.count, refused, routes)
+			}
+		}
+	}
+}
+
 // burst is a Linux that tells many routes at once, and then nothing.
 type burst struct{ routes int }
 

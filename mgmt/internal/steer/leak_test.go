@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"sallyport/mgmt/internal/fakebox"
-	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
 )
 
-// TestRoutesLeakNothing changes batches of routes and policies, and some policies let clear packets
-// pass. Some trees are all but full, and so are some tables of rules. No packet leaves in clear
-// meanwhile that leaves in clear neither before nor after.
+// TestRoutesLeakNothing changes batches of written routes and policies, and some policies let clear
+// packets pass. Some trees are all but full, and so are some tables of rules. No packet leaves in
+// clear meanwhile that leaves in clear neither before nor after.
 func TestRoutesLeakNothing(t *testing.T) {
-	changes, opened, refused := 0, 0, 0
+	changes, opened := 0, 0
 	for seed := range uint64(12) {
 		sizes := sized(8, 6)
 		if seed%4 == 2 { // what goes has to go first, again and again
@@ -33,11 +33,11 @@ func TestRoutesLeakNothing(t *testing.T) {
 		}
 		full := seed%2 == 1
 		if full { // other routes fill the nodes that both trees share
-			var filling []learned.Change
+			var filling strings.Builder
 			for n := range 1100 {
-				filling = append(filling, toward(fmt.Sprintf("20.%d.%d.0/24", n/100, n%100*2), []string{"ipsec1", "ipsec2"}[n%2]))
+				fmt.Fprintf(&filling, "route add 20.%d.%d.0/24 dev ipsec%d\n", n/100, n%100*2, 1+n%2)
 			}
-			b.learn(filling...)
+			b.Must(filling.String())
 		}
 		for round := range 40 {
 			rules, packets := b.RulesNow(), c.packets()
@@ -66,9 +66,10 @@ func TestRoutesLeakNothing(t *testing.T) {
 				}
 				err = b.Change(text)
 			} else {
-				routes := c.routes(12)
-				text = fmt.Sprint(routes)
-				_, err = b.Daemon.LearnRoutes(learned.Steering, routes)
+				for range 1 + c.IntN(3) {
+					text += c.written()
+				}
+				err = b.Change(text)
 			}
 			b.Fake.OnRow = nil
 			if err != nil {
@@ -81,9 +82,8 @@ func TestRoutesLeakNothing(t *testing.T) {
 				}
 			}
 		}
-		refused += b.model().FromLinux[learned.Steering].Refused()
 	}
-	if t.Log("changes", changes, "packets in clear", opened, "routes without room", refused); changes < 200 || opened < 50 || refused == 0 {
+	if t.Log("changes", changes, "packets in clear", opened); changes < 100 || opened < 50 {
 		t.Error("too few to show anything")
 	}
 }

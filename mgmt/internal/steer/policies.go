@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sallyport/mgmt/internal/byprefix"
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -104,6 +105,9 @@ func Check(m *model.Model) error {
 	}
 	if first := m.Policies.FirstClear(); first != nil && first.Priority == 0 && len(m.Interfaces) > 0 {
 		return xfrm.Errorf(first.Pos, "the policy %s dir out without if_id lets packets pass at priority 0, and policies of XFRM interfaces come before it: give it a priority from 1", first.Selector)
+	}
+	if first := m.Policies.FirstClear(); first != nil && len(m.Interfaces) > 0 && m.FromLinux[learned.Steering].Len() > 0 {
+		return xfrm.Errorf(first.Pos, "the policy %s dir out without if_id lets clear packets pass, and Linux's routes lead packets to XFRM interfaces: a packet whose route is lost would leave in clear. Delete the policy, or write the routes (route add … dev NAME) and take xfrm out of [taps]", first.Selector)
 	}
 	return nil
 }

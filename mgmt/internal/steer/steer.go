@@ -50,6 +50,11 @@ func Compare(a, b Lead) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.IfID, b.IfID), learned.Compare(a.Dst, b.Dst))
 }
 
+// Closed says that the chip had no room for all of Linux's routes. A route that is not there would
+// give its packets to a shorter one, and so perhaps to another tunnel. So the tree is empty then:
+// policies with if_id are for no packet, until there is room for all routes.
+func Closed(m *model.Model) bool { return m.FromLinux[learned.Steering].Refused() > 0 }
+
 // Priority is where the rows of the tree stand in the SPD.
 func Priority(m *model.Model) uint32 {
 	if p := m.Policies.FirstClear(); p != nil {
@@ -60,10 +65,9 @@ func Priority(m *model.Model) uint32 {
 
 // route is where the route of just a prefix leads: to which interface, or elsewhere. A route to an
 // interface comes before those of ports, which are for packets out of tunnels and into them.
-// `linux` says that it is one of Linux's.
-func route(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32, linux bool) {
+func route(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32) {
 	if !learned.Treeable(p) || p.Addr().IsMulticast() {
-		return Unsaid, 0, false
+		return Unsaid, 0
 	}
 	written := false
 	for _, r := range m.Routes {
@@ -71,7 +75,7 @@ func route(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32, linux bool) 
 			continue
 		}
 		if i := m.Interface(r.Dev); i != nil {
-			return Routed, i.IfID, false
+			return Routed, i.IfID
 		}
 		written = true
 	}
@@ -82,17 +86,17 @@ func route(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32, linux bool) 
 	switch {
 	case r != nil && r.Dev != "":
 		if i := m.Interface(r.Dev); i != nil {
-			return Routed, i.IfID, true
+			return Routed, i.IfID
 		}
-		return Dropped, 0, true // Linux has the interface, and the box has not
+		return Dropped, 0 // Linux has the interface, and the box has not
 	case written || slices.ContainsFunc(m.Addrs, func(a model.Address) bool { return a.Prefix.Masked() == p }):
-		return Elsewhere, 0, false
+		return Elsewhere, 0
 	case r == nil:
-		return Unsaid, 0, false
+		return Unsaid, 0
 	case r.Type != "":
-		return Dropped, 0, true
+		return Dropped, 0
 	}
-	return Elsewhere, 0, true
+	return Elsewhere, 0
 }
 
 // longest is where the longest route leads that holds all of a prefix.
@@ -115,8 +119,7 @@ func longest(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32) {
 	if !best.IsValid() {
 		return Dropped, 0
 	}
-	kind, ifID, _ = route(m, best)
-	return kind, ifID
+	return route(m, best)
 }
 
 // class is the longest destination of an interface's policies that holds all of a prefix.
@@ -140,7 +143,7 @@ func hasPolicies(m *model.Model, ifID uint32, dst netip.Prefix) (has bool) {
 // At is where packets to an address go.
 func At(m *model.Model, addr netip.Addr) Lead {
 	host := netip.PrefixFrom(addr, addr.BitLen())
-	if len(m.Interfaces) == 0 || addr.IsMulticast() {
+	if len(m.Interfaces) == 0 || addr.IsMulticast() || Closed(m) {
 		return Lead{}
 	}
 	kind, ifID := longest(m, host)
@@ -153,7 +156,7 @@ func At(m *model.Model, addr netip.Addr) Lead {
 // Interface is the name of the interface to which packets to an address are routed; "" if they are
 // not.
 func Interface(m *model.Model, addr netip.Addr) string {
-	if addr.IsMulticast() {
+	if addr.IsMulticast() || Closed(m) {
 		return ""
 	}
 	if kind, ifID := longest(m, netip.PrefixFrom(addr, addr.BitLen())); kind == Routed {
@@ -166,35 +169,32 @@ func Interface(m *model.Model, addr netip.Addr) string {
 	return ""
 }
 
-// Entry is a prefix of the tree: a route, or a destination of policies inside a route to their
-// interface. A route of Linux may be left out if there is no room.
-type Entry struct {
-	Lead
-	Linux bool
-}
-
 // entry is what the tree has for just a prefix.
-func entry(m *model.Model, p netip.Prefix) Entry {
-	kind, ifID, linux := route(m, p)
+func entry(m *model.Model, p netip.Prefix) Lead {
+	kind, ifID := route(m, p)
 	switch kind {
 	case Routed:
-		return Entry{class(m, ifID, p), linux}
+		return class(m, ifID, p)
 	case Unsaid:
 		kind, ifID = longest(m, p)
 		switch {
 		case kind == Routed && hasPolicies(m, ifID, p):
-			return Entry{Lead: Lead{Routed, ifID, p}}
+			return Lead{Routed, ifID, p}
 		case p.Bits() == 0:
-			return Entry{Lead: Lead{Kind: kind}}
+			return Lead{Kind: kind}
 		}
-		return Entry{}
+		return Lead{}
 	}
-	return Entry{Lead{Kind: kind}, linux}
+	return Lead{Kind: kind}
 }
 
-// Entries are all prefixes of the tree.
-func Entries(m *model.Model) map[netip.Prefix]Entry {
-	out := map[netip.Prefix]Entry{}
+// Entries are all prefixes of the tree: routes, and destinations of policies inside a route to
+// their interface.
+func Entries(m *model.Model) map[netip.Prefix]Lead {
+	out := map[netip.Prefix]Lead{}
+	if Closed(m) {
+		return out
+	}
 	add := func(p netip.Prefix) {
 		if _, twice := out[p]; twice {
 			return
@@ -224,8 +224,8 @@ func Entries(m *model.Model) map[netip.Prefix]Entry {
 
 // Changed are the prefixes of the tree that routes which were learned may have changed: their own,
 // and destinations of policies inside. One that has left the tree is Unsaid.
-func Changed(m *model.Model) map[netip.Prefix]Entry {
-	out := map[netip.Prefix]Entry{}
+func Changed(m *model.Model) map[netip.Prefix]Lead {
+	out := map[netip.Prefix]Lead{}
 	for p := range m.Changes.Routes[learned.Steering] {
 		if !learned.Treeable(p) || p.Addr().IsMulticast() {
 			continue

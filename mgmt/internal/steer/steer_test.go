@@ -175,7 +175,7 @@ const in = " tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel\n"
 func TestKilled(t *testing.T) {
 	for at := 1; ; at += 5 {
 		b := newBox(t, sized(8, 5))
-		b.Must(network + "xfrm policy add dir out priority 9 action allow\nxfrm policy add dir out" + tunnel(1) + "xfrm policy add dir out" + tunnel(2) + state(1, 1) + state(2, 2))
+		b.Must(network + "xfrm policy add dir out" + tunnel(1) + "xfrm policy add dir out" + tunnel(2) + state(1, 1) + state(2, 2))
 		b.learn(toward("10.2.0.0/16", "ipsec1"), toward("0.0.0.0/0", "ipsec1"))
 		b.Fake.FailAfter = at
 		_, err := b.Daemon.LearnRoutes(learned.Steering, []learned.Change{toward("10.2.0.0/16", "ipsec2"), toward("10.2.7.0/24", "ipsec1"), toward("0.0.0.0/0", "ipsec2")})
