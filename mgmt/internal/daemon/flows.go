@@ -142,9 +142,14 @@ func (d *Daemon) seek(host model.NextHop) {
 	}
 }
 
-// forward sends the packets that wait for a host, now that its Ethernet address is known.
-func (d *Daemon) forward(host netip.Addr, to xfrm.MAC) error {
-	for _, packet := range d.host.waiting.Take(host) {
+// forward sends packets that have waited for a host, now that its Ethernet address is known, if it
+// is still one at red.
+func (d *Daemon) forward(packets []waiting.Packet, host netip.Addr, to xfrm.MAC) error {
+	v, err := d.view()
+	if err != nil || !v.Resolves(host) {
+		return err
+	}
+	for _, packet := range packets {
 		if frame, ok := punt.Forward(packet.Frame, to); ok {
 			if err := d.host.frames.Send(transport.PortRed, frame); err != nil {
 				return err

@@ -433,6 +433,16 @@ func TestWaiting(t *testing.T) {
 	if len(e.own) != 0 || len(e.red) != 0 || told[2] != 1 || told[3] != 1 {
 		t.Errorf("told: %v; %d more messages, %d frames", told, len(e.own), len(e.red))
 	}
+
+	// Red's network is another one before the host answers: nothing leaves for it there.
+	e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(2, 7, 7))
+	e.expect("00 " + arpAsk + boxRed + "000000000000 0a010007")
+	r.must("addr del 10.1.0.1/24 dev red", "addr add 10.9.0.1/24 dev red")
+	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000007 0806"+arpTell+"020000000007 0a010007 02720a010001 0a010001")
+	time.Sleep(500 * time.Millisecond)
+	if len(e.red) != 0 {
+		t.Errorf("it left: %x", <-e.red)
+	}
 }
 
 // sumOf is the checksum of RFC 1071.

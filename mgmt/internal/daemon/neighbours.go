@@ -10,6 +10,7 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -115,14 +116,14 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 			soon()
 			// It is known since the chip has looked for it.
 			if mac, known := n.known[host]; known && host.Dev == xfrm.Red {
-				if err := n.daemon.forward(host.IP, mac); err != nil {
+				if err := n.daemon.forward(n.daemon.host.waiting.Take(host.IP), host.IP, mac); err != nil {
 					return err
 				}
 			}
 			continue
 		case <-ticks.C:
 			n.left = perSecond
-			if err := n.daemon.giveUp(n.daemon.host.waiting.Late(n.daemon.now())); err != nil {
+			if err := n.serveLate(n.daemon.host.waiting.Late(n.daemon.now())); err != nil {
 				return err
 			}
 		case <-due:
@@ -145,9 +146,26 @@ func (n *neighbours) serveWaiting(change punt.Neighbour) error {
 	case change.Port == transport.PortBlack:
 		return nil
 	case change.MAC != nil:
-		return n.daemon.forward(change.IP, xfrm.MAC(change.MAC))
+		return n.daemon.forward(n.daemon.host.waiting.Take(change.IP), change.IP, xfrm.MAC(change.MAC))
 	case change.Failed:
 		return n.daemon.giveUp(n.daemon.host.waiting.Take(change.IP))
+	}
+	return nil
+}
+
+// serveLate sees to packets that have waited long: their hosts may be known since.
+func (n *neighbours) serveLate(packets []waiting.Packet) (err error) {
+	for _, p := range packets {
+		late := []waiting.Packet{p}
+		host, _, _ := punt.Destination(p.Frame) // it has waited for one
+		if mac, known := n.known[model.NextHop{Dev: xfrm.Red, IP: host}]; known {
+			err = n.daemon.forward(late, host, mac)
+		} else {
+			err = n.daemon.giveUp(late)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

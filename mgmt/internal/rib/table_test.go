@@ -149,8 +149,8 @@ func TestGoneComeLast(t *testing.T) {
 	}
 }
 
-// TestExcess: of a set where a route that is missing gives its packets to another one, the box hears
-// of the first route without room, until Linux tells all routes again and there is room.
+// TestExcess: of a set where a route that is missing gives its packets to another one, the box
+// hears of the first route without room, until Linux tells all routes again and there is room.
 func TestExcess(t *testing.T) {
 	for _, tell := range []bool{false, true} {
 		table := NewTable(2)
