@@ -168,3 +168,34 @@ func (d *Daemon) giveUp(packets []waiting.Packet) error {
 	}
 	return nil
 }
+
+// serveWaiting sends the packets that wait for a host, or tells their senders that Linux has looked
+// for it in vain.
+func (n *neighbours) serveWaiting(change punt.Neighbour) error {
+	switch {
+	case change.Port == transport.PortBlack:
+		return nil
+	case change.MAC != nil:
+		return n.daemon.forward(n.daemon.host.waiting.Take(change.IP), change.IP, xfrm.MAC(change.MAC))
+	case change.Failed:
+		return n.daemon.giveUp(n.daemon.host.waiting.Take(change.IP))
+	}
+	return nil
+}
+
+// serveLate sees to packets that have waited long: their hosts may be known since.
+func (n *neighbours) serveLate(packets []waiting.Packet) (err error) {
+	for _, p := range packets {
+		late := []waiting.Packet{p}
+		host, _, _ := punt.Destination(p.Frame) // it has waited for one
+		if mac, known := n.known[model.NextHop{Dev: xfrm.Red, IP: host}]; known {
+			err = n.daemon.forward(late, host, mac)
+		} else {
+			err = n.daemon.giveUp(late)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

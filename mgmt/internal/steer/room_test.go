@@ -11,8 +11,8 @@ import (
 	"sallyport/mgmt/internal/session"
 )
 
-// TestNoRoom: if the chip has no room for all of Linux's routes, no packet takes another tunnel than
-// that of its longest route: none is routed to any. Once there is room, all are.
+// TestNoRoom: if the chip has no room for all of Linux's routes, no packet takes another tunnel
+// than that of its longest route: none is routed to any. Once there is room, all are.
 func TestNoRoom(t *testing.T) {
 	for _, change := range [][2]string{{"ipsec2", "other"}, {"ipsec2", "ipsec3"}, {"other", ""}} {
 		b := newBox(t, sized(7, 5))
