@@ -6,8 +6,7 @@ Python's `ipaddress` and scapy."""
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -21,13 +20,12 @@ from sallyport.errors import InputError
 from sallyport.simulator import Simulator
 from tests.support.frames import read_frames, write_frames
 from tests.support.reference import Tunnel, forwarded
+from tests.support.routes import GATEWAYS, Routes, around, drawn
 
-Network = IPv4Network | IPv6Network
 ETHERNET = Ether(dst="02:72:00:00:00:01", src="02:00:00:00:00:22")
 BLACK = "addr add 10.0.0.254/24 dev black\naddr add 2001:db8::fe/64 dev black\n"
 HOSTS = {"10.0.0.20": "02:00:00:00:14:04", "10.0.0.21": "02:00:00:00:15:04", "2001:db8::20": "02:00:00:00:20:06"}
 SILENT, SILENT6 = "10.0.0.22", "2001:db8::22"
-GATEWAYS = {4: [f"10.0.0.{n}" for n in range(1, 9)], 6: [f"2001:db8::{n}" for n in range(1, 9)]}
 MAC = {
     gateway: f"02:00:00:00:{version:02x}:{n:02x}"
     for version, gateways in GATEWAYS.items()
@@ -50,44 +48,9 @@ def judged(frames: list[bytes], wanted: list[tuple[Packet, str]]) -> None:
         assert (Ether(frame).dst, frame[14 : 14 + len(sent)]) == (station, forwarded(bytes(sent))), sent.dst
 
 
-@dataclass
-class Routes:
-    """Written routes, and where they lead."""
-
-    gateways: dict[Network, str] = field(default_factory=dict)
-
-    def leads(self, to: str) -> str | None:
-        """The host itself, or the gateway of the longest route."""
-        if to in MAC:
-            return to
-        address = ip_address(to)
-        holding = [net for net in self.gateways if net.version == address.version and address in net]
-        return self.gateways[max(holding, key=lambda net: net.prefixlen)] if holding else None
-
-    def lines(self) -> str:
-        return "".join(f"route add {net} via {gateway} dev black\n" for net, gateway in self.gateways.items())
-
-
-def drawn(dice: random.Random, count: int) -> Routes:
-    """Nested and neighbouring networks of both versions, none of them on the port's own."""
-    routes: dict[Network, str] = {}
-    while len(routes) < count:
-        if dice.random() < 0.5:
-            near = int(ip_address("172.16.0.0")) | dice.getrandbits(20) >> dice.randrange(14)
-            net: Network = IPv4Network((near, dice.choice([12, 13, 14, 16, 19, 20, 23, 24, 27, 30, 32])), strict=False)
-        else:
-            near = int(ip_address("2001:db8:100::")) | dice.getrandbits(88) >> dice.randrange(24) & ~((1 << 64) - 1)
-            net = IPv6Network((near, dice.choice([32, 40, 41, 47, 48, 56, 60, 63, 64])), strict=False)
-        if not net.overlaps(ip_network("10.0.0.0/24" if net.version == 4 else "2001:db8::/64")):
-            routes[net] = dice.choice(GATEWAYS[net.version])
-    return Routes(routes)
-
-
-def around(dice: random.Random, net: Network) -> str:
-    """An address at an end of a network, beside it, or in the midst."""
-    first, last = int(net.network_address), int(net.broadcast_address)
-    at = dice.choice([first, first - 1, last, last + 1, dice.randint(first, last)])
-    return str(IPv4Address(at) if net.version == 4 else IPv6Address(at))
+def leads(routes: Routes, to: str) -> str | None:
+    """To the host itself, or to the gateway of the longest route."""
+    return to if to in MAC else routes.leads(to)
 
 
 def test_clear_packets_reach_each_host(make_box) -> None:
@@ -104,8 +67,8 @@ def test_one_rule_leads_to_each_network_by_its_longest_prefix(make_box) -> None:
     routes = drawn(dice, 200)
     to = [*HOSTS, *(around(dice, dice.choice(list(routes.gateways))) for _ in range(600))]
     inner = [packet(dst, n) for n, dst in enumerate(to)]
-    outcome = make_box(BLACK + NEIGHBOURS + routes.lines() + ALLOW).red([ETHERNET / p for p in inner])
-    led = [(p, routes.leads(p.dst)) for p in inner]
+    outcome = make_box(BLACK + NEIGHBOURS + routes.lines("black") + ALLOW).red([ETHERNET / p for p in inner])
+    led = [(p, leads(routes, p.dst)) for p in inner]
     astray = sum(station is None for _, station in led)
     assert astray > 5
     # What no route holds is for hosts straight behind black.
@@ -118,7 +81,7 @@ def test_tunnels_keep_their_next_hop_and_clear_packets_their_order(make_box) -> 
     which they came."""
     routes = Routes({ip_network("172.16.0.0/12"): "10.0.0.1", ip_network("172.16.8.0/24"): "10.0.0.2"})
     tunnel = Tunnel()
-    batch = tunnel.batch("198.18.0.0/16", "198.19.0.0/16") + BLACK + NEIGHBOURS + routes.lines() + ALLOW
+    batch = tunnel.batch("198.18.0.0/16", "198.19.0.0/16") + BLACK + NEIGHBOURS + routes.lines("black") + ALLOW
     batch += f"route add {tunnel.far}/32 via 10.0.0.3 dev black\n"
     clear = ["172.16.8.1", "172.16.9.1", "10.0.0.20"]
     secret = IP(src="198.18.0.5", dst="198.19.0.9") / UDP(sport=7, dport=9) / Raw(b"secret")
@@ -129,7 +92,7 @@ def test_tunnels_keep_their_next_hop_and_clear_packets_their_order(make_box) -> 
         if protected:
             assert Ether(frame).dst == MAC["10.0.0.3"] and ESP in Ether(frame)
         else:
-            judged([frame], [(inner, MAC[routes.leads(inner.dst) or ""])])
+            judged([frame], [(inner, MAC[leads(routes, inner.dst) or ""])])
 
 
 def test_routes_change_and_a_full_tree_refuses(tmp_path: Path) -> None:
@@ -141,7 +104,7 @@ def test_routes_change_and_a_full_tree_refuses(tmp_path: Path) -> None:
     routes = drawn(dice, 60)
     with Simulator(boxes=1, threads=None, seed=1) as sim:
         batch = tmp_path / "box.xfrm"
-        batch.write_text(BLACK + NEIGHBOURS + routes.lines() + ALLOW)
+        batch.write_text(BLACK + NEIGHBOURS + routes.lines("black") + ALLOW)
         sim.sallyctl(0, "-batch", batch)
         sim.take_all_frames(0, "red")
         sim.command("capture", port="box0.black", direction="out", file=str(capture))
@@ -152,7 +115,7 @@ def test_routes_change_and_a_full_tree_refuses(tmp_path: Path) -> None:
             frames = tmp_path / f"red{len(wanted)}.pcap"
             write_frames(frames, [ETHERNET / p for p in inner])
             assert sim.command("replay", inputs=[{"port": "box0.red", "file": str(frames)}])["quiescent"]
-            wanted.extend((p, MAC[station]) for p in inner if (station := routes.leads(p.dst)))
+            wanted.extend((p, MAC[station]) for p in inner if (station := leads(routes, p.dst)))
 
         send()
         for _ in range(8):

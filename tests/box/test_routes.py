@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,12 @@ from sallyport.errors import InputError
 from sallyport.simulator import Simulator
 from tests.support.frames import read_frames, write_frames
 from tests.support.reference import FAR, Tunnel, forwarded
+from tests.support.routes import GATEWAYS, Routes, around, drawn
 
-Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 ETHERNET = Ether(dst="02:62:c0:00:02:01", src="02:00:00:00:00:22")
 RED = "addr add 10.0.0.254/24 dev red\naddr add 2001:db8::fe/64 dev red\n"
 PEER = f"neigh add {FAR} lladdr {ETHERNET.src} dev black\n"
-GATEWAYS = {4: [f"10.0.0.{n}" for n in range(1, 9)], 6: [f"2001:db8::{n}" for n in range(1, 9)]}
 NEIGHBOURS = "".join(
     f"neigh add {gateway} lladdr 02:00:00:00:{version:02x}:{n:02x} dev red\n"
     for version, gateways in GATEWAYS.items()
@@ -43,43 +41,6 @@ def packet(to: str, number: int = 0) -> Packet:
     return head / UDP(sport=7, dport=9) / Raw(bytes([number & 0xFF] * 30))
 
 
-@dataclass
-class Routes:
-    """Written routes, and where they lead."""
-
-    gateways: dict[Network, str] = field(default_factory=dict)
-
-    def leads(self, to: str) -> str | None:
-        address = ip_address(to)
-        holding = [net for net in self.gateways if net.version == address.version and address in net]
-        return self.gateways[max(holding, key=lambda net: net.prefixlen)] if holding else None
-
-    def lines(self) -> str:
-        return "".join(f"route add {net} via {gateway} dev red\n" for net, gateway in self.gateways.items())
-
-
-def drawn(dice: random.Random, count: int) -> Routes:
-    """Nested and neighbouring networks of both versions, none of them on the port's own."""
-    routes: dict[Network, str] = {}
-    while len(routes) < count:
-        if dice.random() < 0.5:
-            near = int(ip_address("172.16.0.0")) | dice.getrandbits(20) >> dice.randrange(14)
-            net: Network = IPv4Network((near, dice.choice([12, 13, 14, 16, 19, 20, 23, 24, 27, 30, 32])), strict=False)
-        else:
-            near = int(ip_address("2001:db8:100::")) | dice.getrandbits(88) >> dice.randrange(24) & ~((1 << 64) - 1)
-            net = IPv6Network((near, dice.choice([32, 40, 41, 47, 48, 56, 60, 63, 64])), strict=False)
-        if not net.overlaps(ip_network("10.0.0.0/24" if net.version == 4 else "2001:db8::/64")):
-            routes[net] = dice.choice(GATEWAYS[net.version])
-    return Routes(routes)
-
-
-def around(dice: random.Random, net: Network) -> str:
-    """An address at an end of a network, beside it, or in the midst."""
-    first, last = int(net.network_address), int(net.broadcast_address)
-    at = dice.choice([first, first - 1, last, last + 1, dice.randint(first, last)])
-    return str(IPv4Address(at) if net.version == 4 else IPv6Address(at))
-
-
 def test_one_sa_leads_to_each_network_by_its_longest_prefix(make_box) -> None:
     """Two hundred nested routes, and nothing to name a next hop but them."""
     dice = random.Random(28)
@@ -87,7 +48,7 @@ def test_one_sa_leads_to_each_network_by_its_longest_prefix(make_box) -> None:
     to = [around(dice, dice.choice(list(routes.gateways))) for _ in range(600)]
     inner = [packet(dst, n) for n, dst in enumerate(to)]
     sender = tunnel.peer_sender()
-    box = make_box(tunnel.batch() + RED + NEIGHBOURS + routes.lines() + PEER)
+    box = make_box(tunnel.batch() + RED + NEIGHBOURS + routes.lines("red") + PEER)
     outcome = box.black([ETHERNET / sender.encrypt(p) for p in inner])
     led = [(p, routes.leads(p.dst)) for p in inner]
     assert sum(gateway is None for _, gateway in led) > 5
@@ -101,7 +62,7 @@ def test_one_sa_leads_to_each_network_by_its_longest_prefix(make_box) -> None:
 def test_clear_packets_go_by_routes_too(make_box) -> None:
     routes = Routes({ip_network("172.16.0.0/12"): "10.0.0.1", ip_network("172.16.8.0/24"): "10.0.0.2"})
     allow = "xfrm policy add src 198.19.0.0/16 dst 172.16.0.0/12 dir in action allow\n"
-    batch = "addr add 192.0.2.1/24 dev black\n" + RED + NEIGHBOURS + routes.lines() + PEER + allow
+    batch = "addr add 192.0.2.1/24 dev black\n" + RED + NEIGHBOURS + routes.lines("red") + PEER + allow
     inner = [packet(to) for to in ("172.16.8.1", "172.16.9.1", "172.16.7.255")]
     outcome = make_box(batch).black([ETHERNET / p for p in inner])
     assert outcome.named() == {}
@@ -119,7 +80,7 @@ def test_routes_change_and_a_full_tree_refuses(tmp_path: Path) -> None:
     routes = drawn(dice, 60)
     with Simulator(boxes=1, threads=None, seed=1) as sim:
         batch = tmp_path / "box.xfrm"
-        batch.write_text(tunnel.batch() + RED + NEIGHBOURS + routes.lines() + PEER)
+        batch.write_text(tunnel.batch() + RED + NEIGHBOURS + routes.lines("red") + PEER)
         sim.sallyctl(0, "-batch", batch)
         sim.take_all_frames(0, "black")
         sim.command("capture", port="box0.red", direction="out", file=str(capture))
