@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import random
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,6 @@ from tests.support.frames import read_frames, write_frames
 from tests.support.reference import FAR, Tunnel, forwarded
 from tests.support.routes import GATEWAYS, Routes, around, drawn
 
-Address = IPv4Address | IPv6Address
 ETHERNET = Ether(dst="02:62:c0:00:02:01", src="02:00:00:00:00:22")
 RED = "addr add 10.0.0.254/24 dev red\naddr add 2001:db8::fe/64 dev red\n"
 PEER = f"neigh add {FAR} lladdr {ETHERNET.src} dev black\n"
