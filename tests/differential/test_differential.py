@@ -87,7 +87,7 @@ def test_errors_are_made_that_pass_by_the_packet_in_them_alone(
     suite_names: list[str], monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """RFC 4301 6.2, both ways: a model that does not read that packet drops them."""
-    case, _ = make(SEED, number, 2 * PACKETS, suite_names)
+    case, _ = make(SEED, number, 4 * PACKETS, suite_names)
     for module in (decryption, icmp_errors):
         monkeypatch.setattr(module, "returning", lambda _error: None)
     blind = judge(case.config, case.frames)
@@ -138,7 +138,7 @@ FAULTS: dict[str, Callable[[Observed], Observed]] = {
 @pytest.mark.parametrize("number", [1000, 1001], ids=["tunnels", "bump"])
 def test_comparison_sees_every_fault(tmp_path: Path, suite_names: list[str], number: int) -> None:
     """What a box did is right; changed in any one way, it is not."""
-    case, _ = make(SEED, number, 400, suite_names)
+    case, _ = make(SEED, number, 800, suite_names)
     assert case.config.bump == is_bump(number)
     observed = box.run(case.config.batch(), case.frames, tmp_path)
     assert compare(case.frames, case.outcomes, observed) is None
