@@ -5,7 +5,6 @@ package daemon
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,10 +22,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
-	"sallyport/mgmt/internal/waiting"
-	"sallyport/mgmt/internal/xfrm"
 )
 
 // alone runs a test again, as a process in a network namespace of its own, and says whether this is
@@ -369,234 +364,4 @@ func TestUnresolved(t *testing.T) {
 			end = true
 		}
 	}
-}
-
-// TestWaiting: packets to a host whose address is not known leave once it is, in their order, with
-// a TTL one less; of too many the last ones. If it does not answer, their senders hear of it, by
-// policy. Packets for no host, or too long for red, do not wait.
-func TestWaiting(t *testing.T) {
-	if !alone(t) {
-		return
-	}
-	r := newRig(t)
-	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
-		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel",
-		"xfrm policy add src 10.1.0.0/16 dst 10.3.0.0/16 dir out priority 9 action allow")
-	e := r.host()
-	const boxRed = "02720a010001 0a010001 "
-	packet := func(network, to byte, sport uint16) []byte {
-		frame := asked(t, sport)
-		copy(frame, []byte{2, 0x72, 10, 1, 0, 1}) // of the port
-		copy(frame[14+12:], []byte{10, network, 0, 9, 10, 1, 0, to})
-		frame[14+10], frame[14+11] = 0, 0
-		binary.BigEndian.PutUint16(frame[14+10:], sumOf(frame[14:34]))
-		return frame
-	}
-	long := packet(2, 9, 1)
-	long = append(long, make([]byte, 1301)...)[:14+1301]
-	binary.BigEndian.PutUint16(long[14+2:], 1301)
-	for _, frame := range [][]byte{packet(2, 255, 1), long} {
-		e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, frame)
-	}
-	for n := range uint16(waiting.MostPackets + 1) {
-		e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(2, 9, 7+n))
-	}
-	e.expect("00 " + arpAsk + boxRed + "000000000000 0a010009")
-	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000009 0806"+arpTell+"020000000009 0a010009 02720a010001 0a010001")
-	for n := range uint16(waiting.MostPackets) {
-		want := packet(2, 9, 8+n)
-		copy(want, []byte{2, 0, 0, 0, 0, 9})
-		copy(want[6:], []byte{2, 0x72, 10, 1, 0, 1})
-		want[14+8]--
-		want[14+10], want[14+11] = 0, 0
-		binary.BigEndian.PutUint16(want[14+10:], sumOf(want[14:34]))
-		total := 14 + int(binary.BigEndian.Uint16(want[14+2:]))
-		if got := <-e.red; !bytes.Equal(got, want[:total]) {
-			t.Errorf("%x, want\n%x", got, want[:total])
-		}
-	}
-	r.until("the host's row", func() bool { return r.hasHost("020000000009") })
-
-	// A host that does not answer: Linux says so in the end.
-	e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(2, 8, 7))
-	// Its message would leave in clear.
-	e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(3, 8, 7))
-	e.message(transport.PortRed, regs.PuntReasonClearHost, 0, packet(3, 8, 8))
-	told := map[byte]int{}
-	for range 2 {
-		answer := <-e.own
-		if told[answer[14+17]]++; !bytes.Equal(answer[14+20:14+22], []byte{3, 1}) || answer[14+17] == 3 && answer[14+28+21] != 8 {
-			t.Errorf("%x", answer)
-		}
-	}
-	time.Sleep(50 * time.Millisecond)
-	if len(e.own) != 0 || len(e.red) != 0 || told[2] != 1 || told[3] != 1 {
-		t.Errorf("told: %v; %d more messages, %d frames", told, len(e.own), len(e.red))
-	}
-
-	// Red's network is another one before the host answers: nothing leaves for it there.
-	e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(2, 7, 7))
-	e.expect("00 " + arpAsk + boxRed + "000000000000 0a010007")
-	r.must("addr del 10.1.0.1/24 dev red", "addr add 10.9.0.1/24 dev red")
-	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000007 0806"+arpTell+"020000000007 0a010007 02720a010001 0a010001")
-	time.Sleep(500 * time.Millisecond)
-	if len(e.red) != 0 {
-		t.Errorf("it left: %x", <-e.red)
-	}
-}
-
-// sumOf is the checksum of RFC 1071.
-func sumOf(data []byte) uint16 {
-	sum := uint32(0)
-	for i := 0; i < len(data); i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(data[i:]))
-	}
-	return ^uint16(sum>>16 + sum&0xFFFF)
-}
-
-// TestRoutes: the routes that Linux has behind red are where the chip sends packets, as long as
-// Linux has them; a daemon that comes again leaves them for a while.
-func TestRoutes(t *testing.T) {
-	if !alone(t) {
-		return
-	}
-	r := newSizedRig(t, 8)
-	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red", "neigh add 10.1.0.3 lladdr 02:00:00:00:00:03 dev red", "neigh add 192.0.2.254 lladdr 02:00:00:00:00:fe dev black")
-	r.host()
-	ip := func(words string) {
-		t.Helper()
-		if out, err := exec.Command("ip", strings.Fields(words)...).CombinedOutput(); err != nil {
-			t.Fatalf("ip %s: %v\n%s", words, err, out)
-		}
-	}
-	nextHops := map[transport.Chip]regs.Table{transport.Inner: regs.InnerTableNextHop, transport.Outer: regs.OuterTableNextHop}
-	// wayOn is where packets go: to the last bytes of the MAC addresses of their next hops.
-	wayOn := func(c transport.Chip, to string) string {
-		r.daemon.mu.Lock()
-		defer r.daemon.mu.Unlock()
-		way, err := r.fake.Route(c, netip.MustParseAddr(to))
-		if err != nil {
-			t.Error(err)
-		}
-		hops := strings.Fields(strings.Trim(way, "[]"))
-		for i, hop := range hops {
-			var index int
-			if _, err := fmt.Sscan(hop, &index); err != nil {
-				return way
-			}
-			row := r.fake.Table(c, nextHops[c])[index]
-			if hops[i] = "none"; row != nil {
-				hops[i] = fmt.Sprint(testbox.RowBytes(row)[5])
-			}
-		}
-		slices.Sort(hops)
-		return strings.Join(hops, " ")
-	}
-	way := func(to string) string { return wayOn(transport.Inner, to) }
-	until := func(to, want string) {
-		t.Helper()
-		r.until("packets to "+to+" go to "+want, func() bool { return way(to) == want })
-	}
-	until("10.1.0.9", "connected")
-	ip("tuntap add dev other mode tap")
-	ip("link set other up")
-	ip("addr add 10.9.0.1/24 dev other")
-	ip("route add 10.2.0.0/16 via 10.1.0.2 metric 20 proto bgp")
-	until("10.2.0.1", "2")
-	ip("route add 10.2.0.0/16 metric 10 nexthop via 10.1.0.2 nexthop via 10.1.0.3")
-	until("10.2.0.1", "2 3")
-	ip("route del 10.2.0.0/16 metric 10")
-	until("10.2.0.1", "2")
-	ip("route replace 10.2.0.0/16 via 10.1.0.3 metric 20")
-	until("10.2.0.1", "3")
-	ip("route add blackhole 10.2.3.0/24")
-	r.until("a way to nowhere", func() bool { return way("10.2.3.1") == "none" })
-	r.same("route show", r.get("command", `,"words":["route","show"]`)["output"],
-		"10.1.0.0/24 dev red proto kernel\n10.2.0.0/16 via 10.1.0.3 dev red proto boot metric 20\nblackhole 10.2.3.0/24 proto boot\n192.0.2.0/24 dev black proto kernel\n")
-	ip("route add 198.51.100.0/24 via 192.0.2.254")
-	onBlack := func(to string) string { return wayOn(transport.Outer, to) }
-	r.until("a route behind black", func() bool { return onBlack("198.51.100.9") == "254" })
-	r.same("hosts of black", onBlack("192.0.2.9"), "connected")
-	r.same("a way to nowhere on black", onBlack("10.2.3.1"), "none")
-	r.same("routes of red on black", onBlack("10.2.0.1"), "")
-	r.same("routes of black on red", way("198.51.100.9"), "")
-	ip("route add default via 10.9.0.2")     // of another device
-	ip("route add 10.2.4.0/24 via 10.9.0.2") // more exact than red's
-	ip("route add 10.3.0.0/16 dev sp-red table 100")
-	ip("-6 addr add 2001:db8:1::1/64 dev sp-red nodad")
-	ip("-6 route add 2001:db8:2::/48 via fe80::9 dev sp-red")
-	ip("-6 route append 2001:db8:2::/48 via fe80::8 dev sp-red") // a further gateway
-	ip("-6 route add 2001:db8:3::1/128 via fe80::9 dev sp-red")
-	r.until("two gateways", func() bool { return way("2001:db8:2::1") == "none none" })
-	ip("-6 route del 2001:db8:2::/48 via fe80::9 dev sp-red")
-	r.until("one gateway", func() bool { return way("2001:db8:2::1") == "none" })
-	if way("11.0.0.1") != "" || way("10.2.4.1") != "3" || way("10.3.0.1") != "" {
-		t.Errorf("routes of others are the chip's: %s, %s, %s", way("11.0.0.1"), way("10.2.4.1"), way("10.3.0.1"))
-	}
-	r.until("the long prefix", func() bool {
-		return strings.Contains(r.get("command", `,"words":["route","show"]`)["output"].(string), "2001:db8:3::1 via fe80::9 dev red proto boot metric 1024 rt_offload_failed\n")
-	})
-	r.restart()
-	r.host()
-	time.Sleep(1500 * time.Millisecond)
-	until("10.2.0.1", "3")
-	ip("route add 10.2.0.0/16 via 10.1.0.2")
-	until("10.2.0.1", "2")
-	ip("route add 10.4.0.0/16 nexthop via 10.1.0.3 nexthop via 10.9.0.2")
-	until("10.4.0.1", "3")
-	ip("link set sp-red down") // Linux takes the route away without a word
-	until("10.2.0.1", "")
-	until("10.4.0.1", "")
-	ip("link set sp-red up") // and gives a gateway back without one
-	until("10.4.0.1", "3")
-}
-
-// TestManyRoutes: of a burst of routes, as of BGP, all are in the chip in the end, though Linux's
-// messages be lost meanwhile. Commands are answered in between.
-func TestManyRoutes(t *testing.T) {
-	if !alone(t) {
-		return
-	}
-	r := newSizedRig(t, 12)
-	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red")
-	r.host()
-	const count = 6000
-	batch := func(verb string) {
-		t.Helper()
-		var lines strings.Builder
-		for n := range count {
-			fmt.Fprintf(&lines, "route %s 20.%d.%d.0/24 via 10.1.0.2\n", verb, n/256, n%256)
-		}
-		ip := exec.Command("ip", "-batch", "-")
-		ip.Stdin = strings.NewReader(lines.String())
-		if out, err := ip.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
-	learned := func() int {
-		v, err := r.daemon.view()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v.Model().FromLinux[xfrm.Red].Len()
-	}
-	client := r.dial()
-	batch("add")
-	begun, slowest := time.Now(), time.Duration(0)
-	r.until("all routes", func() bool {
-		asked := time.Now()
-		if got := client.ask(`{"id":1,"do":"command","words":["link","set","dev","red","mtu","9000"]}`); !strings.Contains(got, `"ok":true`) {
-			t.Fatal(got)
-		}
-		slowest = max(slowest, time.Since(asked))
-		return learned() == count+1
-	})
-	t.Logf("%d routes took %v; a command took %v at most", count, time.Since(begun), slowest)
-	for n := range count {
-		if way, err := r.fake.Route(transport.Inner, netip.AddrFrom4([4]byte{20, byte(n / 256), byte(n), 9})); err != nil || way != "[1]" {
-			t.Fatal(n, way, err)
-		}
-	}
-	batch("del")
-	r.until("none", func() bool { return learned() == 1 })
 }

@@ -14,13 +14,10 @@ import (
 // a whole packet.
 func Destination(frame []byte) (to netip.Addr, length int, ok bool) {
 	packet, ok := wholePacket(frame)
-	if !ok {
-		return to, 0, false
+	if ok {
+		_, to, ok = addressesOf(packet)
 	}
-	if packet[0]>>4 == ipv4.Version {
-		return netip.AddrFrom4([4]byte(packet[16:])), len(packet), true
-	}
-	return netip.AddrFrom16([16]byte(packet[24:])), len(packet), true
+	return to, len(packet), ok
 }
 
 // Forward is the frame that brings the packet in a punted frame to a station, with a TTL or hop

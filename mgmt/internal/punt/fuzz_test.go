@@ -56,6 +56,12 @@ func FuzzFrame(f *testing.F) {
 			}
 			big, _ := TooBig(front, packet, from, mtu)
 			expired, _ := Answer(front, packet, from, TimeExceeded)
+			if to, length, ok := Destination(frame); ok && (to.Is6() != from.Is6() || length > len(packet)) {
+				t.Errorf("a packet of %d bytes to %s", length, to)
+			}
+			if onward, ok := Forward(frame, [6]byte{2}); ok && len(onward) > len(frame) {
+				t.Errorf("a frame of %d bytes leaves with %d", len(frame), len(onward))
+			}
 			if len(big) > len(front)+most6 || len(expired) > len(front)+most6 {
 				t.Errorf("answers of %d and %d bytes", len(big), len(expired))
 			}

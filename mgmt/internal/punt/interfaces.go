@@ -69,7 +69,6 @@ func (i *interfaces) sends(t *tap, packet []byte) bool {
 
 // addressesOf are those of an IP packet, of a fragment too.
 func addressesOf(packet []byte) (src, dst netip.Addr, ok bool) {
-	const header4, header6 = 20, 40
 	switch {
 	case len(packet) >= header4 && packet[0]>>4 == 4:
 		return netip.AddrFrom4([4]byte(packet[12:16])), netip.AddrFrom4([4]byte(packet[16:20])), true

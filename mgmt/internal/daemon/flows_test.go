@@ -5,6 +5,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net"
@@ -18,6 +19,7 @@ import (
 
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -191,4 +193,87 @@ func TestOwnPackets(t *testing.T) {
 			t.Errorf("%d frames came in at %s", got, name)
 		}
 	}
+}
+
+// TestWaiting: packets to a host whose address is not known leave once it is, in their order, with
+// a TTL one less; of too many the last ones. If it does not answer, their senders hear of it, by
+// policy. Packets for no host, or too long for red, do not wait.
+func TestWaiting(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newRig(t)
+	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
+		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel",
+		"xfrm policy add src 10.1.0.0/16 dst 10.3.0.0/16 dir out priority 9 action allow")
+	e := r.host()
+	const boxRed = "02720a010001 0a010001 "
+	packet := func(network, to byte, sport uint16) []byte {
+		frame := asked(t, sport)
+		copy(frame, []byte{2, 0x72, 10, 1, 0, 1}) // of the port
+		copy(frame[14+12:], []byte{10, network, 0, 9, 10, 1, 0, to})
+		frame[14+10], frame[14+11] = 0, 0
+		binary.BigEndian.PutUint16(frame[14+10:], sumOf(frame[14:34]))
+		return frame
+	}
+	long := packet(2, 9, 1)
+	long = append(long, make([]byte, 1301)...)[:14+1301]
+	binary.BigEndian.PutUint16(long[14+2:], 1301)
+	for _, frame := range [][]byte{packet(2, 255, 1), long} {
+		e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, frame)
+	}
+	for n := range uint16(waiting.MostPackets + 1) {
+		e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(2, 9, 7+n))
+	}
+	e.expect("00 " + arpAsk + boxRed + "000000000000 0a010009")
+	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000009 0806"+arpTell+"020000000009 0a010009 02720a010001 0a010001")
+	for n := range uint16(waiting.MostPackets) {
+		want := packet(2, 9, 8+n)
+		copy(want, []byte{2, 0, 0, 0, 0, 9})
+		copy(want[6:], []byte{2, 0x72, 10, 1, 0, 1})
+		want[14+8]--
+		want[14+10], want[14+11] = 0, 0
+		binary.BigEndian.PutUint16(want[14+10:], sumOf(want[14:34]))
+		total := 14 + int(binary.BigEndian.Uint16(want[14+2:]))
+		if got := <-e.red; !bytes.Equal(got, want[:total]) {
+			t.Errorf("%x, want\n%x", got, want[:total])
+		}
+	}
+	r.until("the host's row", func() bool { return r.hasHost("020000000009") })
+
+	// A host that does not answer: Linux says so in the end.
+	e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(2, 8, 7))
+	// Its message would leave in clear.
+	e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(3, 8, 7))
+	e.message(transport.PortRed, regs.PuntReasonClearHost, 0, packet(3, 8, 8))
+	told := map[byte]int{}
+	for range 2 {
+		answer := <-e.own
+		if told[answer[14+17]]++; !bytes.Equal(answer[14+20:14+22], []byte{3, 1}) || answer[14+17] == 3 && answer[14+28+21] != 8 {
+			t.Errorf("%x", answer)
+		}
+	}
+	time.Sleep(50 * time.Millisecond)
+	if len(e.own) != 0 || len(e.red) != 0 || told[2] != 1 || told[3] != 1 {
+		t.Errorf("told: %v; %d more messages, %d frames", told, len(e.own), len(e.red))
+	}
+
+	// Red's network is another one before the host answers: nothing leaves for it there.
+	e.message(transport.PortRed, regs.PuntReasonTunnelHost, 0, packet(2, 7, 7))
+	e.expect("00 " + arpAsk + boxRed + "000000000000 0a010007")
+	r.must("addr del 10.1.0.1/24 dev red", "addr add 10.9.0.1/24 dev red")
+	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000007 0806"+arpTell+"020000000007 0a010007 02720a010001 0a010001")
+	time.Sleep(500 * time.Millisecond)
+	if len(e.red) != 0 {
+		t.Errorf("it left: %x", <-e.red)
+	}
+}
+
+// sumOf is the checksum of RFC 1071.
+func sumOf(data []byte) uint16 {
+	sum := uint32(0)
+	for i := 0; i < len(data); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(data[i:]))
+	}
+	return ^uint16(sum>>16 + sum&0xFFFF)
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/testbox"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// TestRoutes: the routes that Linux has behind red are where the chip sends packets, as long as
+// Linux has them; a daemon that comes again leaves them for a while.
+func TestRoutes(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newSizedRig(t, 8)
+	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red", "neigh add 10.1.0.3 lladdr 02:00:00:00:00:03 dev red", "neigh add 192.0.2.254 lladdr 02:00:00:00:00:fe dev black")
+	r.host()
+	ip := func(words string) {
+		t.Helper()
+		if out, err := exec.Command("ip", strings.Fields(words)...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %s: %v\n%s", words, err, out)
+		}
+	}
+	nextHops := map[transport.Chip]regs.Table{transport.Inner: regs.InnerTableNextHop, transport.Outer: regs.OuterTableNextHop}
+	// wayOn is where packets go: to the last bytes of the MAC addresses of their next hops.
+	wayOn := func(c transport.Chip, to string) string {
+		r.daemon.mu.Lock()
+		defer r.daemon.mu.Unlock()
+		way, err := r.fake.Route(c, netip.MustParseAddr(to))
+		if err != nil {
+			t.Error(err)
+		}
+		hops := strings.Fields(strings.Trim(way, "[]"))
+		for i, hop := range hops {
+			var index int
+			if _, err := fmt.Sscan(hop, &index); err != nil {
+				return way
+			}
+			row := r.fake.Table(c, nextHops[c])[index]
+			if hops[i] = "none"; row != nil {
+				hops[i] = fmt.Sprint(testbox.RowBytes(row)[5])
+			}
+		}
+		slices.Sort(hops)
+		return strings.Join(hops, " ")
+	}
+	way := func(to string) string { return wayOn(transport.Inner, to) }
+	until := func(to, want string) {
+		t.Helper()
+		r.until("packets to "+to+" go to "+want, func() bool { return way(to) == want })
+	}
+	until("10.1.0.9", "connected")
+	ip("tuntap add dev other mode tap")
+	ip("link set other up")
+	ip("addr add 10.9.0.1/24 dev other")
+	ip("route add 10.2.0.0/16 via 10.1.0.2 metric 20 proto bgp")
+	until("10.2.0.1", "2")
+	ip("route add 10.2.0.0/16 metric 10 nexthop via 10.1.0.2 nexthop via 10.1.0.3")
+	until("10.2.0.1", "2 3")
+	ip("route del 10.2.0.0/16 metric 10")
+	until("10.2.0.1", "2")
+	ip("route replace 10.2.0.0/16 via 10.1.0.3 metric 20")
+	until("10.2.0.1", "3")
+	ip("route add blackhole 10.2.3.0/24")
+	r.until("a way to nowhere", func() bool { return way("10.2.3.1") == "none" })
+	r.same("route show", r.get("command", `,"words":["route","show"]`)["output"],
+		"10.1.0.0/24 dev red proto kernel\n10.2.0.0/16 via 10.1.0.3 dev red proto boot metric 20\nblackhole 10.2.3.0/24 proto boot\n192.0.2.0/24 dev black proto kernel\n")
+	ip("route add 198.51.100.0/24 via 192.0.2.254")
+	onBlack := func(to string) string { return wayOn(transport.Outer, to) }
+	r.until("a route behind black", func() bool { return onBlack("198.51.100.9") == "254" })
+	r.same("hosts of black", onBlack("192.0.2.9"), "connected")
+	r.same("a way to nowhere on black", onBlack("10.2.3.1"), "none")
+	r.same("routes of red on black", onBlack("10.2.0.1"), "")
+	r.same("routes of black on red", way("198.51.100.9"), "")
+	ip("route add default via 10.9.0.2")     // of another device
+	ip("route add 10.2.4.0/24 via 10.9.0.2") // more exact than red's
+	ip("route add 10.3.0.0/16 dev sp-red table 100")
+	ip("-6 addr add 2001:db8:1::1/64 dev sp-red nodad")
+	ip("-6 route add 2001:db8:2::/48 via fe80::9 dev sp-red")
+	ip("-6 route append 2001:db8:2::/48 via fe80::8 dev sp-red") // a further gateway
+	ip("-6 route add 2001:db8:3::1/128 via fe80::9 dev sp-red")
+	r.until("two gateways", func() bool { return way("2001:db8:2::1") == "none none" })
+	ip("-6 route del 2001:db8:2::/48 via fe80::9 dev sp-red")
+	r.until("one gateway", func() bool { return way("2001:db8:2::1") == "none" })
+	if way("11.0.0.1") != "" || way("10.2.4.1") != "3" || way("10.3.0.1") != "" {
+		t.Errorf("routes of others are the chip's: %s, %s, %s", way("11.0.0.1"), way("10.2.4.1"), way("10.3.0.1"))
+	}
+	r.until("the long prefix", func() bool {
+		return strings.Contains(r.get("command", `,"words":["route","show"]`)["output"].(string), "2001:db8:3::1 via fe80::9 dev red proto boot metric 1024 rt_offload_failed\n")
+	})
+	r.restart()
+	r.host()
+	time.Sleep(1500 * time.Millisecond)
+	until("10.2.0.1", "3")
+	ip("route add 10.2.0.0/16 via 10.1.0.2")
+	until("10.2.0.1", "2")
+	ip("route add 10.4.0.0/16 nexthop via 10.1.0.3 nexthop via 10.9.0.2")
+	until("10.4.0.1", "3")
+	ip("link set sp-red down") // Linux takes the route away without a word
+	until("10.2.0.1", "")
+	until("10.4.0.1", "")
+	ip("link set sp-red up") // and gives a gateway back without one
+	until("10.4.0.1", "3")
+}
+
+// TestManyRoutes: of a burst of routes, as of BGP, all are in the chip in the end, though Linux's
+// messages be lost meanwhile. Commands are answered in between.
+func TestManyRoutes(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newSizedRig(t, 12)
+	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red")
+	r.host()
+	const count = 6000
+	batch := func(verb string) {
+		t.Helper()
+		var lines strings.Builder
+		for n := range count {
+			fmt.Fprintf(&lines, "route %s 20.%d.%d.0/24 via 10.1.0.2\n", verb, n/256, n%256)
+		}
+		ip := exec.Command("ip", "-batch", "-")
+		ip.Stdin = strings.NewReader(lines.String())
+		if out, err := ip.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	learned := func() int {
+		v, err := r.daemon.view()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Model().FromLinux[xfrm.Red].Len()
+	}
+	client := r.dial()
+	batch("add")
+	begun, slowest := time.Now(), time.Duration(0)
+	r.until("all routes", func() bool {
+		asked := time.Now()
+		if got := client.ask(`{"id":1,"do":"command","words":["link","set","dev","red","mtu","9000"]}`); !strings.Contains(got, `"ok":true`) {
+			t.Fatal(got)
+		}
+		slowest = max(slowest, time.Since(asked))
+		return learned() == count+1
+	})
+	t.Logf("%d routes took %v; a command took %v at most", count, time.Since(begun), slowest)
+	for n := range count {
+		if way, err := r.fake.Route(transport.Inner, netip.AddrFrom4([4]byte{20, byte(n / 256), byte(n), 9})); err != nil || way != "[1]" {
+			t.Fatal(n, way, err)
+		}
+	}
+	batch("del")
+	r.until("none", func() bool { return learned() == 1 })
+}
