@@ -21,7 +21,7 @@ TABLES = {
     "sad": (r"outer\.paths\.decrypt\.sad\.ways_memory\w*", "sad_row_upset", "drop_sad_upset", 1),
     "selector": (r"inner\.paths\.decrypt\.selectors\.memory", "selector_row_upset", "drop_no_selector", 1),
     "tunnel": (r"outer\.paths\.encrypt\.tunnels\.memory", "tunnel_row_upset", "drop_no_tunnel", 0),
-    "next_hop": (r"outer\.paths\.encrypt\.nextHops\.memory", "next_hop_row_upset", "drop_no_next_hop", 0),
+    "next_hop": (r"outer\.paths\.encrypt\.clearHop\.lookup\.hops\.memory", "next_hop_row_upset", "drop_no_next_hop", 0),
 }
 
 

@@ -122,7 +122,7 @@ BATCHES = {
     "another kind of link": (
         "link add br0 type dummy",
         1,
-        "a bridge over red and black, and VLANs of them, are the links",
+        "a bridge over red and black, VLANs of them and XFRM interfaces are the links",
     ),
     "tunnel in a bridge": (f"{BRIDGE}{STATE}{KEY} 128", 4, "is in tunnel mode, whose packets are routed"),
     "DF in transport mode": (
