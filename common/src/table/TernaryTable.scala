@@ -36,7 +36,7 @@ object TernaryTable {
   def latency(rows: Int): Int = params(rows).latency
 
   private def params(rows: Int): TernaryTableParams = {
-    val keyBits = RuleRow.upper.msb + 1
+    val keyBits = RuleRow.network.msb + 1
     require(RuleRow.srcMask.lsb + keyBits == RuleRow.bits, "a rule's masks are laid out as its values")
     TernaryTableParams(rows, keyBits, RuleRow.srcMask.lsb, RuleRow.valid)
   }

@@ -4,10 +4,13 @@ package sallyport.iface.forwarding
 import chisel3._
 import chisel3.util._
 import sallyport.common.registers.EventQueue
-import sallyport.common.registers.map.InnerRegs
+import sallyport.common.registers.map.{HostRow, InnerRegs}
 
 /** A host straight behind a port. */
 class HostAddress extends Bundle {
+
+  /** Network that it is in. */
+  val network = UInt(HostRow.network.width.W)
   val v6 = Bool()
 
   /** As a number; of IPv4 with zeros above. */
@@ -63,6 +66,7 @@ class HostEvents extends Module {
   private val fields = InnerRegs.HostEvent
   io.value := EventQueue.show(
     fields.version -> Mux(oldest.bits.v6, 6.U, 4.U),
+    fields.network -> oldest.bits.network,
     fields.lost -> queue.io.lost,
     fields.valid -> oldest.valid
   )

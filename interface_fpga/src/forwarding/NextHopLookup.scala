@@ -79,6 +79,9 @@ class NextHop extends Bundle {
  * 255.255.255.255 are for no host (RFC 1812 5.2.4.3), and no prefix leads them. A next-hop row with
  * a flipped bit leads nowhere; the copy of row 0 outlives one.
  *
+ * LOCAL_PREFIX and row 0 are of network 0. In any other network no packet goes to the station of
+ * row 0, and one for a host without a row is `unresolved`.
+ *
  * Latency [[NextHopLookup.latency]] cycles, a packet every second cycle, as the trees take them
  * ([[PrefixTurns]]). Software waits for cycles without one. While `ready` is low nothing is found.
  *
@@ -101,6 +104,9 @@ class NextHopLookup(
     /** At the port. */
     val box = Input(new BoxAddresses)
     val packet = Flipped(Valid(new NextHopQuery))
+
+    /** The packet's network, a cycle later. */
+    val network = Input(UInt(HostRow.network.width.W))
 
     /** Next-hop row that its SA or rule names, [[NextHopLookup.namedTime]] cycles later. */
     val named = Input(UInt(16.W))
@@ -128,7 +134,8 @@ class NextHopLookup(
 
   // The longest prefix first, which takes longest.
   io.route.valid := RegNext(io.packet.valid && !isGroup(packet), false.B)
-  io.route.bits := RegNext(PrefixKey(packet.v6, packet.destination))
+  io.route.bits := RegNext(PrefixKey(0.U, packet.v6, packet.destination))
+  io.route.bits.network := io.network
   private val groups = Module(new HopGroups)
   groups.io.table <> io.groupTable
   groups.io.group := io.group
@@ -141,15 +148,16 @@ class NextHopLookup(
   private val arrives = ShiftRegister(io.packet.valid, NextHopLookup.namedTime, false.B, true.B)
 
   // A host's row is there with that of the next hop.
-  private val key = Seq(HostRow.addr, HostRow.version)
+  private val key = Seq(HostRow.addr, HostRow.version, HostRow.network)
   private val rows = CuckooTable(hosts, HostRow, key, HostRow.valid, table = hostTable)
   private val hopTime = DirectTable.latency + (if (withDirect) 1 else 0)
   private val hostTime = NextHopLookup.namedTime + hopTime - CuckooTable.latency
   private val late = RingDelay(packet, hostTime)
+  private val network = RingDelay(io.network, hostTime - 1)
   rows.io.table <> io.hostTable
   rows.io.clear := false.B
   rows.io.lookup.valid := ShiftRegister(io.packet.valid, hostTime, false.B, true.B)
-  rows.io.lookup.bits := Cat(Mux(late.v6, 6.U(4.W), 4.U(4.W)), late.destination)
+  rows.io.lookup.bits := Cat(network, Mux(late.v6, 6.U(4.W), 4.U(4.W)), late.destination)
 
   private val hops = DirectTable(nextHops, NextHopRow, NextHopRow.valid)
   private val hopBits = log2Ceil(nextHops)
@@ -189,7 +197,9 @@ class NextHopLookup(
   private val mask6 = RegNext(AddressCheck.mask(128, io.box.prefixV6))
   private val near4 = set4 && ((late.destination(31, 0) ^ io.box.own.v4) & mask4) === 0.U
   private val near6 = set6 && ((late.destination ^ io.box.own.v6) & mask6) === 0.U
-  private val near = ShiftRegister(Mux(late.v6, near6, near4), CuckooTable.latency)
+  private val here = network === 0.U
+  private val near = ShiftRegister(here && Mux(late.v6, near6, near4), CuckooTable.latency)
+  private val foreign = ShiftRegister(!here, CuckooTable.latency)
   private val group = ShiftRegister(isGroup(late), CuckooTable.latency)
   private def whenFound[T <: Data](value: T): T = ShiftRegister(value, hopTime)
   private val led = whenFound(route.hit)
@@ -197,18 +207,20 @@ class NextHopLookup(
   private val upset = whenFound(routeUpset)
   private val first = whenFound(io.named === 0.U)
   private val inRange = whenFound((chosen >> hopBits) === 0.U)
+  private val isFirst = whenFound(chosen === 0.U)
 
   // The station without a row of hosts.
   private val hop = Wire(chiselTypeOf(default))
   hop := NextHopLookup.station(hopFound.row)
-  hop.known := hopFound.hit && inRange
+  hop.known := hopFound.hit && inRange && !(foreign && isFirst)
   private val leadsInside = hop.known && NextHopRow.subnet(hopFound.row).asBool
-  private val home = Mux(led, connected, !group && (first || near && !leadsInside && !hopUpset))
+  private val home = Mux(led, connected, !group && (first && !foreign || near && !leadsInside && !hopUpset))
   private val other = Mux(home, default, hop)
+  private val known = other.known && !(home && foreign)
 
   private val host = rows.io.result.bits
-  io.found.known := RegNext(host.hit || other.known)
-  io.found.unresolved := RegNext(!host.hit && !other.known && home)
+  io.found.known := RegNext(host.hit || known)
+  io.found.unresolved := RegNext(!host.hit && !known && home)
   io.found.hostUpset := RegNext(rows.upset)
   io.found.prefixUpset := RegNext(!host.hit && upset)
   io.found.mac := RegNext(Mux(host.hit, HostRow.mac(host.row), other.mac))

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.{Action, RuleRow, SelectorRow}
 import sallyport.common.table.{TablePort, TernaryTable, TernaryTableParams}
-import sallyport.iface.parse.PacketKey
+import sallyport.iface.parse.{PacketKey, SpdKey}
 
 /** A packet from black: decrypted, with its SA's selector row, or in clear. */
 class SelectedPacket extends Bundle {
@@ -25,7 +25,7 @@ class SelectedPacket extends Bundle {
  * rules judges its packet: it is allowed if the first rule that it matches is a PROTECT of the
  * row's group (RFC 4301 4.4.1). SAs of the same sets share a group, so that a rekeying writes
  * no rule. A packet in clear is allowed if the first rule that it matches is a BYPASS; without any
- * it is not.
+ * it is not. A rule sees the network of the row, and of a packet in clear network 0.
  *
  * An ICMP error that is not allowed by itself is allowed if the return traffic of the packet in it
  * is (RFC 4301 6.2): `returning` holds the key of that traffic a cycle before the error
@@ -72,7 +72,7 @@ class InboundSelectors(rules: Int, ruleTable: TernaryTableParams => TernaryTable
   table.io.table <> io.table
   table.io.clear := false.B
   table.io.lookup.valid := (io.packet.valid || returns) && byRules
-  table.io.lookup.bits := key
+  table.io.lookup.bits := SpdKey(Mux(packet.clear, 0.U, SelectorRow.network(packet.row)), key)
   io.ready := table.io.ready
 
   private def later[T <: Data](value: T, since: Int = 0): T = ShiftRegister(value, latency - since)

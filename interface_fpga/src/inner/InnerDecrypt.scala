@@ -173,6 +173,7 @@ class InnerDecrypt(
   private val meta1 = ShiftRegister(launch.bits.meta, selectorLatency)
   private val row1 = selectors.io.result.bits.row
   private val hit1 = selectors.io.result.bits.hit && (meta1.sa >> config.saBits) === 0.U
+  private val network1 = Mux(meta1.bypass, 0.U, SelectorRow.network(row1))
   private val checks1 = selectors.io.result.valid && hit1 && !meta1.bypass && SelectorRow.replay(row1).asBool
 
   private val replay = Module(windows(config.saBits))
@@ -201,7 +202,8 @@ class InnerDecrypt(
   replay.io.table <> windowGate.io.out
   windowGate.io.idle := stage.io.idle
 
-  // The destination stands at one place of the IP header, and is looked up before the rest is read.
+  // The destination stands at one place of the IP header, and is looked up before the rest is read:
+  // as soon as the selector row says of which network it is.
   private val nextHop =
     Module(new NextHopLookup(1 << config.hostBits, config.chip.nextHops, hostTable))
   nextHop.io.box := io.box
@@ -211,13 +213,15 @@ class InnerDecrypt(
   nextHop.io.group := io.group
   nextHop.io.groupUpset := io.groupUpset
   nextHop.io.groupTable <> io.groupTable
-  nextHop.io.packet.valid := parser.io.in.valid
-  nextHop.io.packet.bits := NextHopQuery(parser.io.in.bits.bytes)
+  private val queryTime = selectorLatency - 1
+  nextHop.io.packet.valid := ShiftRegister(launch.valid, queryTime, false.B, true.B)
+  nextHop.io.packet.bits := RingDelay(NextHopQuery(parser.io.in.bits.bytes), queryTime - 1)
+  nextHop.io.network := network1
   nextHop.io.named := RingDelay(
     Mux(meta1.bypass, meta1.sa, SelectorRow.nextHop(row1)),
-    1 + NextHopLookup.namedTime - selectorLatency
+    queryTime + NextHopLookup.namedTime - selectorLatency
   )
-  private val nextHopTime = 1 + NextHopLookup.latency
+  private val nextHopTime = queryTime + NextHopLookup.latency
 
   // Fragments learn of their datagram's first one.
   private def sinceSelectors[T <: Data](value: T, time: Int): T = RingDelay(value, time - selectorLatency)
@@ -269,6 +273,7 @@ class InnerDecrypt(
   inspector.io.mtu := io.portMtu
   findings.valid := ShiftRegister(selectors.io.result.valid, rest, false.B, true.B)
   findings.bits.fields := RingDelay(fragments.io.out, findingsTime - readTime)
+  findings.bits.fields.network := sinceSelectors(network1, findingsTime)
   findings.bits.conflict := ShiftRegister(fragments.io.conflict, findingsTime - readTime)
   findings.bits.overlap := ShiftRegister(fragments.io.overlap, findingsTime - readTime)
   private val part = parser.io.fragment.get
@@ -305,6 +310,7 @@ class InnerDecrypt(
   findings.bits.nextHop := ShiftRegister(nextHop.io.found, findingsTime - nextHopTime)
   private val unresolved = Wire(Valid(new HostAddress))
   unresolved.valid := inspector.io.unresolved
+  unresolved.bits.network := ShiftRegister(findings.bits.fields.network, InnerInspector.latency)
   unresolved.bits.v6 := FlowRow.version(audit.bits.packet)(1)
   unresolved.bits.address := FlowRow.dstAddr(audit.bits.packet)
   stage.io.result.valid := inspector.io.verdict.valid

@@ -14,7 +14,7 @@ import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
 import sallyport.iface.mac.RxMeta
 import sallyport.iface.mss.{MssClamp, MssFinder}
-import sallyport.iface.parse.{HeaderParser, PacketKey}
+import sallyport.iface.parse.{HeaderParser, PacketKey, SpdKey}
 import sallyport.iface.prefixes.{PolicyPlace, PrefixKey}
 import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceivePath, ReceivePathEvents}
 import sallyport.iface.stream.PacketGate
@@ -35,6 +35,9 @@ class InnerEncryptEvents extends Bundle {
   /** A row of the SAs by DSCP has a flipped bit and its packet is dropped; one of the dummies. */
   val dscpSaRowUpset = Bool()
   val dummyRowUpset = Bool()
+
+  /** A look-up met a row of networks with a flipped bit. */
+  val networkRowUpset = Bool()
 
   /** The outbound SA of a packet has expired. */
   val dropLifetime = Bool()
@@ -57,7 +60,8 @@ class InnerEncryptEvents extends Bundle {
  * From the red port to the link: MAC, fragments put together, headers read, SPD looked up, verdict,
  * counted, Ethernet and tags off, TTL.
  *
- * What [[ReceivePath]] lets pass is judged by [[InnerClassifier]], whose SA [[SaByDscp]] may
+ * [[Networks]] says which network a frame is of: flows, rules and entries by prefixes are those of
+ * its network. What [[ReceivePath]] lets pass is judged by [[InnerClassifier]], whose SA [[SaByDscp]] may
  * choose: protected and bypassed IP packets go to `out`, without padding behind their total length,
  * as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for
  * their SPD entry, and padded if they are too short for it ([[TfcPadder]]); punted frames as they
@@ -99,6 +103,7 @@ class InnerEncrypt(
     val place = Input(new PolicyPlace)
     val prefixPolicyTable = Flipped(new TablePort)
     val ruleTable = Flipped(new TablePort)
+    val networkTable = Flipped(new TablePort)
     val dscpSaTable = Flipped(new TablePort)
     val outboundUsageTable = Flipped(new TablePort)
     val policyUsageTable = Flipped(new TablePort)
@@ -147,8 +152,24 @@ class InnerEncrypt(
   private val early = path.io.early.get
   private val returning = path.io.returning.get
   private val asks = early.valid || returning.valid
-  private val key = Mux(early.valid, PacketKey(early.bits), returning.bits)
-  private val flows = CuckooTable(1 << config.flowBits, FlowRow, PacketKey.fields, FlowRow.valid, table = flowTable)
+  private val packetKey = Mux(early.valid, PacketKey(early.bits), returning.bits)
+
+  // The network of the frame, and of the packet in an ICMP error a cycle before. A bump in the wire
+  // has one.
+  private val networks = Module(new Networks)
+  networks.io.table <> io.networkTable
+  networks.io.vlan := path.io.vlan.get
+  private val network = WireDefault(networks.io.network)
+  when(io.receive.bump)(network := 0.U.asTypeOf(network))
+  require(
+    Networks.latency == HeaderParser.alignLatency(ethernet = true),
+    "the network is known with the destination"
+  )
+  private val returnTime = HeaderParser.latency(ethernet = true) - HeaderParser.earlier(ethernet = true) - 1
+  private val networkOfReturn = RingDelay(network, returnTime - Networks.latency)
+  private val networkOfFrame = RegNext(networkOfReturn)
+  private val key = SpdKey(Mux(early.valid, networkOfFrame.number, networkOfReturn.number), packetKey)
+  private val flows = CuckooTable(1 << config.flowBits, FlowRow, SpdKey.fields, FlowRow.valid, table = flowTable)
   flows.io.table <> io.flowTable
   flows.io.clear := false.B
   flows.io.lookup.valid := asks
@@ -163,7 +184,7 @@ class InnerEncrypt(
   // The tree of policies starts as soon as the IP header is in place.
   private val aligned = path.io.aligned.get
   io.policy.valid := RegNext(aligned.valid && aligned.bits.isIp && !aligned.bits.toGroup, false.B)
-  io.policy.bits := RegNext(PrefixKey(aligned.bits.isV6, aligned.bits.destination))
+  io.policy.bits := RegNext(PrefixKey(network.number, aligned.bits.isV6, aligned.bits.destination))
   private val prefixes = Module(new PrefixPolicies(1 << config.policyBits))
   prefixes.io.table <> io.prefixPolicyTable
   prefixes.io.packet := RegNext(aligned.valid, false.B)
@@ -184,7 +205,8 @@ class InnerEncrypt(
   decision.io.in.prefix := ShiftRegister(prefixes.io.answer, prefixWait)
   decision.io.in.rule := RingDelay(SpdAnswer(rules.io.result.bits), lookups - rules.latency)
   decision.io.in.upset := ShiftRegister(flows.upset, lookups - CuckooTable.latency) ||
-    ShiftRegister(prefixes.io.upset, prefixWait) || ShiftRegister(rules.upset, lookups - rules.latency)
+    ShiftRegister(prefixes.io.upset, prefixWait) || ShiftRegister(rules.upset, lookups - rules.latency) ||
+    RingDelay(Mux(early.valid, networkOfFrame.upset, networkOfReturn.upset), lookups)
   decision.io.error := ShiftRegister(returning.valid, 1 + lookups, false.B, true.B)
   private val classifier = Module(new InnerClassifier)
   classifier.io.bump := io.receive.bump
@@ -193,7 +215,11 @@ class InnerEncrypt(
   classifier.io.own := io.receive.own
   classifier.io.linkUp := io.linkUp
   classifier.io.findings.valid := ShiftRegister(path.io.fields.valid, lookups, false.B, true.B)
-  classifier.io.findings.bits.fields := RingDelay(fields, lookups)
+  private val fieldsOfNetwork = WireDefault(fields)
+  private val networkAtEnd = ShiftRegister(networkOfFrame, HeaderParser.earlier(ethernet = true))
+  // The box has no address in a network that is in doubt.
+  fieldsOfNetwork.network := networkAtEnd.number | Fill(networkAtEnd.number.getWidth, networkAtEnd.upset)
+  classifier.io.findings.bits.fields := RingDelay(fieldsOfNetwork, lookups)
   classifier.io.findings.bits.policy := decision.io.out
   classifier.io.findings.bits.upset := decision.io.upset
   classifier.io.findings.bits.injected := ShiftRegister(path.io.injected, lookups)
@@ -251,7 +277,7 @@ class InnerEncrypt(
   ConnectStream(io.out, padder.io.out)(_ := _.link)
 
   private val sent = io.out.fire && io.out.bits.last
-  io.ready := flows.io.ready && prefixes.io.ready && rules.io.ready && chosen.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
+  io.ready := networks.io.ready && flows.io.ready && prefixes.io.ready && rules.io.ready && chosen.io.ready && path.io.ready && usage.io.ready && dummies.io.ready
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.inject := injector.io.events
@@ -260,6 +286,7 @@ class InnerEncrypt(
   io.events.ruleRowUpset := rules.rowUpset
   io.events.dscpSaRowUpset := chosen.io.upset
   io.events.dummyRowUpset := dummies.io.rowUpset
+  io.events.networkRowUpset := networks.io.rowUpset
   io.events.dropLifetime := usage.io.dropLifetime
   io.events.lifetime := usage.io.event
   io.events.cut := fragmenter.io.cuts
@@ -275,7 +302,8 @@ class InnerEncrypt(
 object InnerEncrypt {
 
   /** Bit 1 of a version tells 6 and 7 from 4 and 5. */
-  private def sourceOf(key: UInt): PrefixKey = PrefixKey(FlowRow.version(key)(1), FlowRow.srcAddr(key))
+  private def sourceOf(key: UInt): PrefixKey =
+    PrefixKey(FlowRow.network(key), FlowRow.version(key)(1), FlowRow.srcAddr(key))
 
   private def measured(bytes: UInt): RxMeta = {
     val meta = Wire(new RxMeta)

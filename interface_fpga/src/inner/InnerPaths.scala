@@ -2,7 +2,7 @@
 package sallyport.iface.inner
 
 import chisel3._
-import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, PuntGroup, PuntReason}
+import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, NetworkRow, PuntGroup, PuntReason}
 import sallyport.common.registers.{AuditEvents, RegisterBankParams}
 import sallyport.common.stream.{ConnectStream, NoMeta, PacketArbiter}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
@@ -52,7 +52,7 @@ class InnerPaths(
 
   private val encrypt = Module(new InnerEncrypt(config, flowTable, ruleTable))
   private val decrypt = Module(new InnerDecrypt(config, replay, ruleTable, hostTable))
-  private val prefixes = Module(new PrefixTurns(1 << config.prefixBits))
+  private val prefixes = Module(new PrefixTurns(1 << config.prefixBits, 1 << NetworkRow.network.width))
   private val ready = RegNext(encrypt.io.ready && decrypt.io.ready && prefixes.io.ready, false.B)
   private val linkUp = RegNext(io.linkUp, false.B)
   io.ready := ready
@@ -72,6 +72,7 @@ class InnerPaths(
   io.punt <> punts.io.out
   encrypt.io.flowTable <> registers.io.table(InnerTables.flow)
   encrypt.io.prefixPolicyTable <> registers.io.table(InnerTables.prefixPolicy)
+  encrypt.io.networkTable <> registers.io.table(InnerTables.network)
   encrypt.io.ruleTable <> registers.io.table(InnerTables.rule)
   encrypt.io.dscpSaTable <> registers.io.table(InnerTables.dscpSa)
   encrypt.io.outboundUsageTable <> registers.io.table(InnerTables.outboundUsage)
@@ -170,6 +171,7 @@ class InnerPaths(
       InnerCounters.dropPolicyUpset -> encrypt.io.events.drops.policyUpset,
       InnerCounters.flowRowUpset -> encrypt.io.events.flowRowUpset,
       InnerCounters.policyRowUpset -> RegNext(encrypt.io.events.policyRowUpset || prefixes.io.policyRowUpset, false.B),
+      InnerCounters.networkRowUpset -> encrypt.io.events.networkRowUpset,
       InnerCounters.ruleRowUpset -> encrypt.io.events.ruleRowUpset,
       InnerCounters.dropDscpSaUpset -> encrypt.io.events.dscpSaRowUpset,
       InnerCounters.dscpSaRowUpset -> encrypt.io.events.dscpSaRowUpset,

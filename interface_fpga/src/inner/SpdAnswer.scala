@@ -36,7 +36,7 @@ class SpdAnswer extends Bundle {
 
 object SpdAnswer {
   require(FlowRow.fields.forall(RuleRow.fields.contains), "a rule row begins as a flow row")
-  private def decision(row: Row): Seq[(String, RowField)] = row.fields.filter(_._2.lsb >= FlowRow.sa.lsb)
+  private def decision(row: Row): Seq[(String, RowField)] = row.fields.filter(_._2.lsb >= FlowRow.priority.lsb)
   require(decision(PrefixPolicyRow) == decision(FlowRow), "a row of prefix_policy decides as a flow row")
 
   /** A look-up's answer in the table of flows or of rules. */

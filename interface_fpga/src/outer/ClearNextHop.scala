@@ -83,6 +83,8 @@ class ClearNextHop(config: OuterConfig, hostTable: CuckooTableParams => CuckooTa
   lookup.io.box := io.box
   lookup.io.packet.valid := io.query.valid
   lookup.io.packet.bits := query.packet
+  // Black is one network.
+  lookup.io.network := 0.U
   lookup.io.named := RingDelay(query.named, NextHopLookup.namedTime)
   lookup.direct.get <> io.direct
   lookup.io.hostTable <> io.tables.host
@@ -111,6 +113,7 @@ class ClearNextHop(config: OuterConfig, hostTable: CuckooTableParams => CuckooTa
   io.station.bits := RegNext(station)
 
   private val host = Wire(new HostAddress)
+  host.network := 0.U
   host.v6 := query.packet.v6
   host.address := query.packet.destination
   io.unresolved.valid := RegNext(answers && fault.unresolved, false.B)

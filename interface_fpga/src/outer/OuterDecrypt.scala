@@ -8,7 +8,7 @@ import sallyport.common.registers.map.{OuterRegs, PeerRow, RuleRow, SadRow}
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader}
-import sallyport.iface.parse.{ExtensionStep, PacketKey}
+import sallyport.iface.parse.{ExtensionStep, PacketKey, SpdKey}
 import sallyport.iface.receive.{LocalAddresses, LocalMatch, ReceiveControl, ReceivePath, ReceivePathEvents}
 
 /** What happened on the decrypt path in one cycle. */
@@ -112,7 +112,7 @@ class OuterDecrypt(
   rules.io.table <> io.ruleTable
   rules.io.clear := false.B
   rules.io.lookup.valid := path.io.fields.valid
-  rules.io.lookup.bits := PacketKey(fields)
+  rules.io.lookup.bits := SpdKey(0.U(RuleRow.network.width.W), PacketKey(fields))
   // Where the frame comes from, which IKE is policed by.
   private val stations =
     CuckooTable(1 << config.peerBits, PeerRow, Seq(PeerRow.addr, PeerRow.version), PeerRow.valid, table = peerTable)

@@ -2,6 +2,7 @@
 package sallyport.iface.parse
 
 import chisel3._
+import sallyport.common.registers.map.FlowRow
 import sallyport.common.stream.PacketStream
 
 /** What the Ethernet type field says a frame carries, behind its VLAN tags. */
@@ -130,6 +131,12 @@ class HeaderFields extends Bundle {
   /** An IPv4 address stands in bits 31:0 with zeros above it. */
   val source = UInt(128.W)
   val destination = UInt(128.W)
+
+  /**
+   * Network of the packet ([[sallyport.iface.inner.Networks]]). 0 from the parser, which knows one
+   * alone.
+   */
+  val network = UInt(FlowRow.network.width.W)
 
   /** `destination` is a [[sallyport.iface.headers.GroupAddress]]. */
   val toGroup = Bool()

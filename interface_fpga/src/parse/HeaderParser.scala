@@ -169,6 +169,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
   fields.protocol := walk2.protocol
   fields.source := Mux(v6, Cat(head.slice(2, 6)), head(3))
   fields.destination := Mux(v6, Cat(head.slice(6, 10)), Mux(tail.etherClass === EtherClass.arp, head(6), head(4)))
+  fields.network := 0.U
   fields.toGroup := Mux(v6, GroupAddress.ipv6(Cat(head.slice(6, 10))), GroupAddress.ipv4(head(4)))
   fields.hasPorts := hasPorts2
   fields.sourcePort := Mux(hasPorts2, payload2(0)(31, 16), 0.U)

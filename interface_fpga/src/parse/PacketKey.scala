@@ -7,7 +7,7 @@ import sallyport.common.registers.map.{FlowRow, RowField, Upper}
 
 /**
  * What the SPD, flows and selectors of an SA look at (RFC 4301 4.4.1.1), as it stands in the low
- * bits of each of their rows.
+ * bits of each of their rows. Flows and rules have the packet's network above it ([[SpdKey]]).
  */
 object PacketKey {
 

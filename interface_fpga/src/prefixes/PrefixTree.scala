@@ -3,12 +3,14 @@ package sallyport.iface.prefixes
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.registers.VotedRegister
-import sallyport.common.registers.map.{PrefixChildRow, PrefixRootRow, PrefixRow}
-import sallyport.common.table.{DirectTable, TablePort}
+import sallyport.common.registers.map.{FlowRow, PrefixChildRow, PrefixRow}
+import sallyport.common.table.TablePort
 
 /** An address as far as prefixes look at it. */
 class PrefixKey extends Bundle {
+
+  /** Network that it is of. */
+  val network = UInt(FlowRow.network.width.W)
   val v6 = Bool()
 
   /** Its first 64 bits; of IPv4 32 bits and zeros below. */
@@ -18,8 +20,9 @@ class PrefixKey extends Bundle {
 object PrefixKey {
 
   /** @param address as a number of 128 bits; of IPv4 with zeros above */
-  def apply(v6: Bool, address: UInt): PrefixKey = {
+  def apply(network: UInt, v6: Bool, address: UInt): PrefixKey = {
     val key = Wire(new PrefixKey)
+    key.network := network
     key.v6 := v6
     key.address := Mux(v6, address.head(PrefixNode.keyBits), address(31, 0) << 32)
     key
@@ -44,7 +47,7 @@ class PrefixTables extends Bundle {
 /**
  * Longest-prefix match by B-trees of the ends of prefixes (H. Lu, S. Sahni, "A B-Tree Dynamic
  * Router-Table Design", IEEE Transactions on Computers 54, 2005). Routes and policies have a tree
- * for each IP version, and all of them share the rows.
+ * for each IP version of each network, and all of them share the rows ([[PrefixRoots]]).
  *
  * The ends cut the addresses into places. A place of a node has the group of the longest prefix
  * that holds the whole place and not the whole node. So the last group on the way down is that of
@@ -58,9 +61,10 @@ class PrefixTables extends Bundle {
  * Latency [[PrefixTree.latency]] cycles, a look-up a cycle ([[PrefixTurns]]). An access of software
  * waits for a cycle without a look-up at its level. While `ready` is low nothing is found.
  *
- * @param last rows of the last level: [[PrefixNode.rows]]
+ * @param last     rows of the last level: [[PrefixNode.rows]]
+ * @param networks that have trees, a power of two; queries name no others
  */
-class PrefixTree(last: Int) extends Module {
+class PrefixTree(last: Int, networks: Int = 1) extends Module {
   val io = IO(new Bundle {
     val query = Flipped(Valid(new PrefixQuery))
 
@@ -86,29 +90,18 @@ class PrefixTree(last: Int) extends Module {
   nodes.io.table <> io.tables.node
   children.io.table <> io.tables.child
 
-  // Software reads the roots in a table; look-ups start from copies that outlive a flipped bit.
-  private val roots = DirectTable(PrefixTree.roots, PrefixRootRow, PrefixRootRow.valid)
+  private val roots = Module(new PrefixRoots(networks))
   roots.io.table <> io.tables.root
-  roots.io.clear := false.B
-  roots.io.lookup.valid := false.B
-  roots.io.lookup.bits := 0.U
-  private val request = io.tables.root.request
-  private val written = RegEnable(request.bits.row(PrefixRootRow.bits - 1, 0), request.fire)
-  private val starts = Seq.tabulate(PrefixTree.roots) { n =>
-    val copy = Module(new VotedRegister(PrefixRootRow.bits, 0))
-    copy.io.write.valid := RegNext(roots.written.valid && roots.written.bits === n.U, false.B)
-    copy.io.write.bits := written
-    copy.io.value
-  }
+  roots.io.query := io.query.bits
   private val ready = RegNext(nodes.io.ready && children.io.ready && roots.io.ready, false.B)
-  private val start = VecInit(starts)(io.query.bits.policies ## io.query.bits.key.v6)
+  private val root = roots.io.root
   private val first = Wire(new PrefixStep)
-  first.live := io.query.valid && ready && PrefixRootRow.valid(start).asBool
-  first.policies := io.query.bits.policies
-  first.key := io.query.bits.key.address
-  first.node := PrefixRootRow.node(start)
+  first.live := RegNext(io.query.valid && ready, false.B) && (root.valid || root.upset)
+  first.policies := RegNext(io.query.bits.policies)
+  first.key := RegNext(io.query.bits.key.address)
+  first.node := root.node
   first.group := 0.U
-  first.upset := false.B
+  first.upset := root.upset
 
   private val levels = rows.zipWithIndex.map { case (rows, n) =>
     val level = Module(new PrefixLevel(rows, last = n == PrefixNode.levels - 1))
@@ -116,9 +109,7 @@ class PrefixTree(last: Int) extends Module {
     level.io.children <> children.io.levels(n)
     level
   }
-  private val live = RegNext(first.live, false.B)
-  levels.head.io.in := RegNext(first)
-  levels.head.io.in.live := live
+  levels.head.io.in := first
   levels.zip(levels.tail).foreach { case (level, next) => next.io.in := level.io.out }
   private val found = levels.last.io.out
   io.group := Mux(found.live, found.group, 0.U)
@@ -126,7 +117,8 @@ class PrefixTree(last: Int) extends Module {
   io.policy := found.node
   io.live := found.live
   private def upsets(of: Bool => Bool): Bool = {
-    val which = levels.map(level => level.io.rowUpset && of(RegNext(level.io.out.policies)))
+    val which = (first.live && first.upset && of(first.policies)) +:
+      levels.map(level => level.io.rowUpset && of(RegNext(level.io.out.policies)))
     RegNext(VecInit(which).asUInt.orR, false.B)
   }
   io.routeRowUpset := upsets(!_)
@@ -136,9 +128,6 @@ class PrefixTree(last: Int) extends Module {
 
 object PrefixTree {
 
-  /** The root's register, and all levels. */
+  /** The root, and all levels. */
   val latency: Int = 1 + PrefixNode.levels * PrefixLevel.latency
-
-  /** Of routes IPv4 and IPv6, of policies IPv4 and IPv6. */
-  private val roots = 4
 }

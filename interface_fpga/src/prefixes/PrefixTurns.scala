@@ -29,9 +29,10 @@ class PolicyPlace extends Bundle {
  * `policy` as long before, unless it is `early`. Places come in odd cycles alone, so that their
  * user's tables have a turn for each, too.
  *
- * @param last rows of the last level: [[PrefixNode.rows]]
+ * @param last     rows of the last level: [[PrefixNode.rows]]
+ * @param networks that have trees, a power of two
  */
-class PrefixTurns(last: Int) extends Module {
+class PrefixTurns(last: Int, networks: Int = 1) extends Module {
   val io = IO(new Bundle {
     val route = Flipped(Valid(new PrefixKey))
     val group = Output(UInt(PrefixRow.group0.width.W))
@@ -47,7 +48,7 @@ class PrefixTurns(last: Int) extends Module {
     val tables = new PrefixTables
     val ready = Output(Bool())
   })
-  private val tree = Module(new PrefixTree(last))
+  private val tree = Module(new PrefixTree(last, networks))
   tree.io.tables <> io.tables
   io.ready := tree.io.ready
   io.routeRowUpset := tree.io.routeRowUpset

@@ -41,7 +41,7 @@ class AddressFindings extends Bundle {
  *  - no martian: from 0.0.0.0 to 255.255.255.255, or from :: to a group of its link, as a host
  *    without an address asks (RFC 2131 4.1, RFC 3590 4)
  *
- * The box has no address of a version whose number is 0. A pipeline without stalls: `out` belongs
+ * The box has no address of a version whose number is 0, and none in another network than 0. A pipeline without stalls: `out` belongs
  * to the `fields` of [[AddressCheck.latency]] cycles before.
  */
 class AddressCheck extends Module {
@@ -75,6 +75,9 @@ class AddressCheck extends Module {
   private val ofLink4 = linkLocal4(source) || linkLocal4(destination) || destination(31, 8) === 0xe00000.U
   private val ofLink6 = linkLocal6(source) || linkLocal6(destination) || linkGroup6
 
+  // The box's addresses are of network 0.
+  private val home = io.fields.network === 0.U
+
   // Set while no traffic flows.
   private val isSetV4 = RegNext(io.box.own.v4.orR)
   private val isSetV6 = RegNext(io.box.own.v6.orR)
@@ -85,11 +88,13 @@ class AddressCheck extends Module {
 
   io.out.martian := RegNext(Mux(v6, martian6, martian4))
   io.out.linkLocal := RegNext(Mux(v6, ofLink6, ofLink4))
-  io.out.own := RegNext(Mux(v6, isSetV6 && differs6 === 0.U, isSetV4 && differs4 === 0.U))
+  io.out.own := RegNext(home && Mux(v6, isSetV6 && differs6 === 0.U, isSetV4 && differs4 === 0.U))
   io.out.toOwn := RegNext(
-    Mux(v6, isSetV6 && destination === io.box.own.v6, isSetV4 && destination(31, 0) === io.box.own.v4)
+    home && Mux(v6, isSetV6 && destination === io.box.own.v6, isSetV4 && destination(31, 0) === io.box.own.v4)
   )
-  io.out.near := RegNext(Mux(v6, isSetV6 && (differs6 & mask6) === 0.U, isSetV4 && (differs4 & mask4) === 0.U))
+  io.out.near := RegNext(
+    home && Mux(v6, isSetV6 && (differs6 & mask6) === 0.U, isSetV4 && (differs4 & mask4) === 0.U)
+  )
   io.out.group := RegNext(Mux(v6, group6, group4))
 }
 

@@ -3,9 +3,10 @@ package sallyport.iface.receive
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.queue.RingDelay
 import sallyport.iface.headers.{IpHeader, UdpHeader}
 import sallyport.iface.mac.RxMeta
-import sallyport.iface.parse.{ExtensionSkip, ExtensionStep, HeaderChain, HeaderParser}
+import sallyport.iface.parse.{ExtensionSkip, ExtensionStep, HeaderChain, HeaderParser, OuterTag}
 import sallyport.iface.reassembly.FragmentInfo
 import sallyport.iface.stream.LookupLaunch
 import sallyport.iface.tracking.{FragmentQuery, FragmentTable, TrackerConfig, TrackingEvents, UpperFields}
@@ -57,6 +58,9 @@ class FragmentJudgement extends Bundle {
  *     4500 or 500 or of a bump in the wire any to port 4500, it joins its datagram; else it passes
  *  1. it has waited as long as it may: drop orphan; else it waits
  *
+ * Where no datagram ends, fragments are of one datagram only if they have the same outer VLAN ID, and
+ * of a frame with a tag the next module says whether it comes from the box's own address.
+ *
  * A pipeline without stalls: one frame every second cycle, answered in order.
  *
  * @param ends datagrams end at this port
@@ -94,12 +98,19 @@ class FragmentJudge(p: TrackerConfig, ends: Boolean) extends Module {
   private val fields = parser.io.out.bits
   private val fragment = parser.io.fragment.get
 
+  // Of a port that has networks.
+  private val vlan =
+    if (ends) 0.U(OuterTag.idBits.W)
+    else RingDelay(Mux(io.bump, 0.U, OuterTag.id(io.in.bits.bytes)), HeaderParser.latency(ethernet = true))
+
   private val judge = Module(new FrameJudge(delivers = false))
   judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac
   judge.io.own := io.sources
   judge.io.fields := fields
+  // Datagrams of other networks may have the box's addresses; the next module knows the networks.
+  judge.io.fields.network := vlan.orR
   private val headless = HeaderChain.incomplete(fields, fragment)
   private val notice = Module(new FragmentNotice)
   notice.io.own := io.own
@@ -124,8 +135,10 @@ class FragmentJudge(p: TrackerConfig, ends: Boolean) extends Module {
 
   private val meta = ShiftRegister(io.in.bits.meta, HeaderParser.latency(ethernet = true) + known)
   private val valid = ShiftRegister(parser.io.out.valid, known, false.B, true.B)
+  private val read = WireDefault(FragmentInfo(fields, fragment))
+  read.vlan := vlan
   private val info = Wire(new FragmentInfo)
-  info := ShiftRegister(FragmentInfo(fields, fragment), known)
+  info := ShiftRegister(read, known)
   private val isFragment = judge.io.out.isFragment && !notice.io.out
   info.fragment := isFragment
   info.notice := judge.io.out.isFragment && notice.io.out
@@ -139,7 +152,7 @@ class FragmentJudge(p: TrackerConfig, ends: Boolean) extends Module {
   table.io.soon := parser.io.out.valid || RegNext(parser.io.out.valid, false.B) || valid
   table.io.query.valid := valid && sound && !meta.back
   table.io.query.bits :=
-    ShiftRegister(FragmentQuery(fields, fragment, FragmentInfo(fields, fragment).key), known)
+    ShiftRegister(FragmentQuery(fields, fragment, read.key), known)
   io.ready := table.io.ready
   io.wrote := table.io.wrote
   io.busy := table.io.busy

@@ -8,7 +8,7 @@ import sallyport.common.queue.RingDelay
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream}
 import sallyport.iface.cpu.{PuntEvents, PuntQueue}
 import sallyport.iface.mac.{MacReceive, MacReceiveEvents, RxMeta}
-import sallyport.iface.parse.{HeaderFields, HeaderParser, IpWindow, PacketKey}
+import sallyport.iface.parse.{HeaderFields, HeaderParser, IpWindow, OuterTag, PacketKey}
 import sallyport.iface.reassembly.ReassemblyConfig
 import sallyport.iface.stream.{LookupStage, PacketSteer}
 import sallyport.iface.tracking.TrackerConfig
@@ -68,7 +68,7 @@ class ReceivePathEvents extends Bundle {
  * @param reassembly   room for fragments that are put together
  * @param tracking     room for the fields of first fragments
  * @param ends         datagrams that end at this port are put together ([[FragmentJudge]])
- * @param errors       show `early`, `returning` and `aligned`
+ * @param errors       show `early`, `returning`, `aligned` and `vlan`
  * @param injects      has `inject`
  * @param waiting      frames that may wait for their verdicts: more than half of its cycles
  * @param beats        beats of them: more than its cycles
@@ -105,6 +105,9 @@ class ReceivePath[V <: FrameVerdict](
     val early = Option.when(errors)(Valid(new HeaderFields))
     val returning = Option.when(errors)(Valid(UInt(PacketKey.bits.W)))
     val aligned = Option.when(errors)(Valid(new IpWindow(HeaderParser.words(ethernet = true))))
+
+    /** Outer VLAN ID of a frame, 0 without a tag; [[HeaderParser.alignLatency]] before `aligned`. */
+    val vlan = Option.when(errors)(Valid(UInt(OuterTag.idBits.W)))
     val verdict = Flipped(Valid(verdictType))
     val out = PacketStream(verdictType)
     val punt = PacketStream(new NoMeta)
@@ -150,6 +153,10 @@ class ReceivePath[V <: FrameVerdict](
   parser.io.in.valid := stage.io.launch.valid
   parser.io.in.bits.bytes := stage.io.launch.bits.bytes
   parser.io.in.bits.length := stage.io.launch.bits.meta.length
+  for (vlan <- io.vlan) {
+    vlan.valid := stage.io.launch.valid
+    vlan.bits := OuterTag.id(stage.io.launch.bits.bytes)
+  }
   // A fragment has the upper-layer fields of its datagram.
   private val earlier = HeaderParser.earlier(ethernet = true)
   private val meta = RingDelay(stage.io.launch.bits.meta, HeaderParser.latency(ethernet = true) - earlier)

@@ -179,6 +179,7 @@ var (
 	InnerLocalPrefixIpv6          = Field{LSB: 8, Width: 8}
 	InnerHostEvent                = Register{Name: "host_event", Offset: 0x298, Count: 1, Role: Status}
 	InnerHostEventVersion         = Field{LSB: 0, Width: 4}
+	InnerHostEventNetwork         = Field{LSB: 8, Width: 6}
 	InnerHostEventLost            = Field{LSB: 30, Width: 1}
 	InnerHostEventValid           = Field{LSB: 31, Width: 1}
 	InnerHostControl              = Register{Name: "host_control", Offset: 0x29c, Count: 1, Role: Control, Writable: 0x00000003}
@@ -426,6 +427,7 @@ var (
 	OuterLocalPrefixIpv6      = Field{LSB: 8, Width: 8}
 	OuterHostEvent            = Register{Name: "host_event", Offset: 0x258, Count: 1, Role: Status}
 	OuterHostEventVersion     = Field{LSB: 0, Width: 4}
+	OuterHostEventNetwork     = Field{LSB: 8, Width: 6}
 	OuterHostEventLost        = Field{LSB: 30, Width: 1}
 	OuterHostEventValid       = Field{LSB: 31, Width: 1}
 	OuterHostControl          = Register{Name: "host_control", Offset: 0x25c, Count: 1, Role: Control, Writable: 0x00000003}

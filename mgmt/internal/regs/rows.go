@@ -5,10 +5,10 @@ package regs
 
 // FlowRow is the layout of one row.
 var FlowRow = struct {
-	Bits                                                                                                                                           int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp Field
+	Bits                                                                                                                                                    int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Network, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp, Sa Field
 }{
-	Bits:      405,
+	Bits:      432,
 	SrcAddr:   Field{LSB: 0, Width: 128},
 	DstAddr:   Field{LSB: 128, Width: 128},
 	SrcPort:   Field{LSB: 256, Width: 16},
@@ -16,7 +16,7 @@ var FlowRow = struct {
 	Protocol:  Field{LSB: 288, Width: 8},
 	Version:   Field{LSB: 296, Width: 4},
 	Upper:     Field{LSB: 300, Width: 4},
-	Sa:        Field{LSB: 304, Width: 16},
+	Network:   Field{LSB: 304, Width: 6},
 	Priority:  Field{LSB: 320, Width: 32},
 	Valid:     Field{LSB: 352, Width: 1},
 	Action:    Field{LSB: 353, Width: 2},
@@ -27,14 +27,15 @@ var FlowRow = struct {
 	ByDscp:    Field{LSB: 383, Width: 1},
 	Usage:     Field{LSB: 384, Width: 20},
 	Clamp:     Field{LSB: 404, Width: 1},
+	Sa:        Field{LSB: 416, Width: 16},
 }
 
 // RuleRow is the layout of one row.
 var RuleRow = struct {
-	Bits                                                                                                                                                                                                                             int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask Field
+	Bits                                                                                                                                                                                                                                                   int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Network, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp, Sa, SrcMask, DstMask, SrcPortMask, DstPortMask, ProtocolMask, VersionMask, UpperMask, NetworkMask Field
 }{
-	Bits:         720,
+	Bits:         742,
 	SrcAddr:      Field{LSB: 0, Width: 128},
 	DstAddr:      Field{LSB: 128, Width: 128},
 	SrcPort:      Field{LSB: 256, Width: 16},
@@ -42,7 +43,7 @@ var RuleRow = struct {
 	Protocol:     Field{LSB: 288, Width: 8},
 	Version:      Field{LSB: 296, Width: 4},
 	Upper:        Field{LSB: 300, Width: 4},
-	Sa:           Field{LSB: 304, Width: 16},
+	Network:      Field{LSB: 304, Width: 6},
 	Priority:     Field{LSB: 320, Width: 32},
 	Valid:        Field{LSB: 352, Width: 1},
 	Action:       Field{LSB: 353, Width: 2},
@@ -53,21 +54,23 @@ var RuleRow = struct {
 	ByDscp:       Field{LSB: 383, Width: 1},
 	Usage:        Field{LSB: 384, Width: 20},
 	Clamp:        Field{LSB: 404, Width: 1},
-	SrcMask:      Field{LSB: 416, Width: 128},
-	DstMask:      Field{LSB: 544, Width: 128},
-	SrcPortMask:  Field{LSB: 672, Width: 16},
-	DstPortMask:  Field{LSB: 688, Width: 16},
-	ProtocolMask: Field{LSB: 704, Width: 8},
-	VersionMask:  Field{LSB: 712, Width: 4},
-	UpperMask:    Field{LSB: 716, Width: 4},
+	Sa:           Field{LSB: 416, Width: 16},
+	SrcMask:      Field{LSB: 432, Width: 128},
+	DstMask:      Field{LSB: 560, Width: 128},
+	SrcPortMask:  Field{LSB: 688, Width: 16},
+	DstPortMask:  Field{LSB: 704, Width: 16},
+	ProtocolMask: Field{LSB: 720, Width: 8},
+	VersionMask:  Field{LSB: 728, Width: 4},
+	UpperMask:    Field{LSB: 732, Width: 4},
+	NetworkMask:  Field{LSB: 736, Width: 6},
 }
 
 // SelectorRow is the layout of one row.
 var SelectorRow = struct {
-	Bits                                                                                                                                                                                                                                                                    int
-	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, ByRules, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortLast, DstPortLast, ProtocolMask, VersionMask, UpperMask, Group, Mtu Field
+	Bits                                                                                                                                                                                                                                                                             int
+	SrcAddr, DstAddr, SrcPort, DstPort, Protocol, Version, Upper, Valid, Replay, WindowKeep, ByRules, NextHop, WindowSize, WindowRow0, WindowRow1, WindowRow2, WindowRow3, SrcPrefix, DstPrefix, SrcPortLast, DstPortLast, ProtocolMask, VersionMask, UpperMask, Group, Mtu, Network Field
 }{
-	Bits:         494,
+	Bits:         502,
 	SrcAddr:      Field{LSB: 0, Width: 128},
 	DstAddr:      Field{LSB: 128, Width: 128},
 	SrcPort:      Field{LSB: 256, Width: 16},
@@ -94,6 +97,7 @@ var SelectorRow = struct {
 	UpperMask:    Field{LSB: 460, Width: 4},
 	Group:        Field{LSB: 464, Width: 16},
 	Mtu:          Field{LSB: 480, Width: 14},
+	Network:      Field{LSB: 496, Width: 6},
 }
 
 // NextHopRow is the layout of one row.
@@ -168,16 +172,17 @@ var DscpSaRow = struct {
 
 // HostRow is the layout of one row.
 var HostRow = struct {
-	Bits                                      int
-	Addr, Version, Valid, Tags, Mac, TagBytes Field
+	Bits                                               int
+	Addr, Version, Network, Valid, Tags, Mac, TagBytes Field
 }{
-	Bits:     248,
+	Bits:     256,
 	Addr:     Field{LSB: 0, Width: 128},
 	Version:  Field{LSB: 128, Width: 4},
-	Valid:    Field{LSB: 132, Width: 1},
-	Tags:     Field{LSB: 133, Width: 2},
-	Mac:      Field{LSB: 136, Width: 48},
-	TagBytes: Field{LSB: 184, Width: 64},
+	Network:  Field{LSB: 132, Width: 6},
+	Valid:    Field{LSB: 138, Width: 1},
+	Tags:     Field{LSB: 139, Width: 2},
+	Mac:      Field{LSB: 144, Width: 48},
+	TagBytes: Field{LSB: 192, Width: 64},
 }
 
 // PrefixRow is the layout of one row.
@@ -270,13 +275,12 @@ var HopGroupRow = struct {
 // PrefixPolicyRow is the layout of one row.
 var PrefixPolicyRow = struct {
 	Bits                                                                                                         int
-	SrcPrefix, SrcLength, Next, Sa, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp Field
+	SrcPrefix, SrcLength, Next, Priority, Valid, Action, Fragment, Mtu, Transport, Tfc, ByDscp, Usage, Clamp, Sa Field
 }{
-	Bits:      405,
+	Bits:      432,
 	SrcPrefix: Field{LSB: 0, Width: 64},
 	SrcLength: Field{LSB: 64, Width: 7},
 	Next:      Field{LSB: 80, Width: 14},
-	Sa:        Field{LSB: 304, Width: 16},
 	Priority:  Field{LSB: 320, Width: 32},
 	Valid:     Field{LSB: 352, Width: 1},
 	Action:    Field{LSB: 353, Width: 2},
@@ -287,6 +291,17 @@ var PrefixPolicyRow = struct {
 	ByDscp:    Field{LSB: 383, Width: 1},
 	Usage:     Field{LSB: 384, Width: 20},
 	Clamp:     Field{LSB: 404, Width: 1},
+	Sa:        Field{LSB: 416, Width: 16},
+}
+
+// NetworkRow is the layout of one row.
+var NetworkRow = struct {
+	Bits           int
+	Network, Valid Field
+}{
+	Bits:    7,
+	Network: Field{LSB: 0, Width: 6},
+	Valid:   Field{LSB: 6, Width: 1},
 }
 
 // OutboundKeyRow is the layout of one row.

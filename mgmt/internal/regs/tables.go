@@ -5,23 +5,24 @@ package regs
 
 // Tables of the inner chip.
 var (
-	InnerTableFlow          = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 405}
-	InnerTableRule          = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
-	InnerTableSelector      = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 494}
+	InnerTableFlow          = Table{Name: "flow", Number: 0, Kind: "cuckoo", RowBits: 432}
+	InnerTableRule          = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 742}
+	InnerTableSelector      = Table{Name: "selector", Number: 2, Kind: "direct", RowBits: 502}
 	InnerTableNextHop       = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
 	InnerTableReplay        = Table{Name: "replay", Number: 4, Kind: "direct", RowBits: 640}
 	InnerTableOutboundUsage = Table{Name: "outbound_usage", Number: 5, Kind: "direct", RowBits: 258}
 	InnerTableInboundUsage  = Table{Name: "inbound_usage", Number: 6, Kind: "direct", RowBits: 258}
 	InnerTablePolicyUsage   = Table{Name: "policy_usage", Number: 7, Kind: "direct", RowBits: 128}
-	InnerTableInboundRule   = Table{Name: "inbound_rule", Number: 8, Kind: "ternary", RowBits: 720}
+	InnerTableInboundRule   = Table{Name: "inbound_rule", Number: 8, Kind: "ternary", RowBits: 742}
 	InnerTableDummy         = Table{Name: "dummy", Number: 9, Kind: "direct", RowBits: 64}
 	InnerTableDscpSa        = Table{Name: "dscp_sa", Number: 10, Kind: "direct", RowBits: 17}
-	InnerTableHost          = Table{Name: "host", Number: 11, Kind: "cuckoo", RowBits: 248}
+	InnerTableHost          = Table{Name: "host", Number: 11, Kind: "cuckoo", RowBits: 256}
 	InnerTablePrefix        = Table{Name: "prefix", Number: 12, Kind: "direct", RowBits: 1017}
 	InnerTablePrefixChild   = Table{Name: "prefix_child", Number: 13, Kind: "direct", RowBits: 241}
 	InnerTablePrefixRoot    = Table{Name: "prefix_root", Number: 14, Kind: "direct", RowBits: 13}
 	InnerTableHopGroup      = Table{Name: "hop_group", Number: 15, Kind: "direct", RowBits: 36}
-	InnerTablePrefixPolicy  = Table{Name: "prefix_policy", Number: 16, Kind: "direct", RowBits: 405}
+	InnerTablePrefixPolicy  = Table{Name: "prefix_policy", Number: 16, Kind: "direct", RowBits: 432}
+	InnerTableNetwork       = Table{Name: "network", Number: 17, Kind: "direct", RowBits: 7}
 )
 
 // InnerTables is ordered by number.
@@ -43,6 +44,7 @@ var InnerTables = []Table{
 	InnerTablePrefixRoot,
 	InnerTableHopGroup,
 	InnerTablePrefixPolicy,
+	InnerTableNetwork,
 }
 
 // Tables of the crypto chip.
@@ -64,12 +66,12 @@ var CryptoTables = []Table{
 // Tables of the outer chip.
 var (
 	OuterTableSad              = Table{Name: "sad", Number: 0, Kind: "cuckoo", RowBits: 240}
-	OuterTableRule             = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 720}
+	OuterTableRule             = Table{Name: "rule", Number: 1, Kind: "ternary", RowBits: 742}
 	OuterTableTunnel           = Table{Name: "tunnel", Number: 2, Kind: "direct", RowBits: 372}
 	OuterTableNextHop          = Table{Name: "next_hop", Number: 3, Kind: "direct", RowBits: 128}
 	OuterTableDscpMap          = Table{Name: "dscp_map", Number: 4, Kind: "direct", RowBits: 7}
 	OuterTablePeer             = Table{Name: "peer", Number: 5, Kind: "cuckoo", RowBits: 133}
-	OuterTableBlackHost        = Table{Name: "black_host", Number: 6, Kind: "cuckoo", RowBits: 248}
+	OuterTableBlackHost        = Table{Name: "black_host", Number: 6, Kind: "cuckoo", RowBits: 256}
 	OuterTableBlackPrefix      = Table{Name: "black_prefix", Number: 7, Kind: "direct", RowBits: 1017}
 	OuterTableBlackPrefixChild = Table{Name: "black_prefix_child", Number: 8, Kind: "direct", RowBits: 241}
 	OuterTableBlackPrefixRoot  = Table{Name: "black_prefix_root", Number: 9, Kind: "direct", RowBits: 13}

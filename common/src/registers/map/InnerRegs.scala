@@ -103,6 +103,7 @@ object InnerRegs {
   val hostEvent = RegisterDesc("host_event", 0x298, RegisterRole.Status)
   object HostEvent {
     val version = RowField(0, 4)
+    val network = RowField(8, 6)
     val lost = RowField(30, 1)
     val valid = RowField(31, 1)
   }

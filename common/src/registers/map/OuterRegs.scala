@@ -68,6 +68,7 @@ object OuterRegs {
   val hostEvent = RegisterDesc("host_event", 0x258, RegisterRole.Status)
   object HostEvent {
     val version = RowField(0, 4)
+    val network = RowField(8, 6)
     val lost = RowField(30, 1)
     val valid = RowField(31, 1)
   }

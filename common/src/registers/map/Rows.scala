@@ -3,7 +3,7 @@
 package sallyport.common.registers.map
 
 object FlowRow extends Row {
-  val bits: Int = 405
+  val bits: Int = 432
   val srcAddr = RowField(0, 128)
   val dstAddr = RowField(128, 128)
   val srcPort = RowField(256, 16)
@@ -11,7 +11,7 @@ object FlowRow extends Row {
   val protocol = RowField(288, 8)
   val version = RowField(296, 4)
   val upper = RowField(300, 4)
-  val sa = RowField(304, 16)
+  val network = RowField(304, 6)
   val priority = RowField(320, 32)
   val valid = RowField(352, 1)
   val action = RowField(353, 2)
@@ -22,6 +22,7 @@ object FlowRow extends Row {
   val byDscp = RowField(383, 1)
   val usage = RowField(384, 20)
   val clamp = RowField(404, 1)
+  val sa = RowField(416, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -30,56 +31,7 @@ object FlowRow extends Row {
     "protocol" -> protocol,
     "version" -> version,
     "upper" -> upper,
-    "sa" -> sa,
-    "priority" -> priority,
-    "valid" -> valid,
-    "action" -> action,
-    "fragment" -> fragment,
-    "mtu" -> mtu,
-    "transport" -> transport,
-    "tfc" -> tfc,
-    "by_dscp" -> byDscp,
-    "usage" -> usage,
-    "clamp" -> clamp
-  )
-}
-
-object RuleRow extends Row {
-  val bits: Int = 720
-  val srcAddr = RowField(0, 128)
-  val dstAddr = RowField(128, 128)
-  val srcPort = RowField(256, 16)
-  val dstPort = RowField(272, 16)
-  val protocol = RowField(288, 8)
-  val version = RowField(296, 4)
-  val upper = RowField(300, 4)
-  val sa = RowField(304, 16)
-  val priority = RowField(320, 32)
-  val valid = RowField(352, 1)
-  val action = RowField(353, 2)
-  val fragment = RowField(355, 1)
-  val mtu = RowField(356, 14)
-  val transport = RowField(370, 1)
-  val tfc = RowField(371, 12)
-  val byDscp = RowField(383, 1)
-  val usage = RowField(384, 20)
-  val clamp = RowField(404, 1)
-  val srcMask = RowField(416, 128)
-  val dstMask = RowField(544, 128)
-  val srcPortMask = RowField(672, 16)
-  val dstPortMask = RowField(688, 16)
-  val protocolMask = RowField(704, 8)
-  val versionMask = RowField(712, 4)
-  val upperMask = RowField(716, 4)
-  val fields: Seq[(String, RowField)] = Seq(
-    "src_addr" -> srcAddr,
-    "dst_addr" -> dstAddr,
-    "src_port" -> srcPort,
-    "dst_port" -> dstPort,
-    "protocol" -> protocol,
-    "version" -> version,
-    "upper" -> upper,
-    "sa" -> sa,
+    "network" -> network,
     "priority" -> priority,
     "valid" -> valid,
     "action" -> action,
@@ -90,18 +42,72 @@ object RuleRow extends Row {
     "by_dscp" -> byDscp,
     "usage" -> usage,
     "clamp" -> clamp,
+    "sa" -> sa
+  )
+}
+
+object RuleRow extends Row {
+  val bits: Int = 742
+  val srcAddr = RowField(0, 128)
+  val dstAddr = RowField(128, 128)
+  val srcPort = RowField(256, 16)
+  val dstPort = RowField(272, 16)
+  val protocol = RowField(288, 8)
+  val version = RowField(296, 4)
+  val upper = RowField(300, 4)
+  val network = RowField(304, 6)
+  val priority = RowField(320, 32)
+  val valid = RowField(352, 1)
+  val action = RowField(353, 2)
+  val fragment = RowField(355, 1)
+  val mtu = RowField(356, 14)
+  val transport = RowField(370, 1)
+  val tfc = RowField(371, 12)
+  val byDscp = RowField(383, 1)
+  val usage = RowField(384, 20)
+  val clamp = RowField(404, 1)
+  val sa = RowField(416, 16)
+  val srcMask = RowField(432, 128)
+  val dstMask = RowField(560, 128)
+  val srcPortMask = RowField(688, 16)
+  val dstPortMask = RowField(704, 16)
+  val protocolMask = RowField(720, 8)
+  val versionMask = RowField(728, 4)
+  val upperMask = RowField(732, 4)
+  val networkMask = RowField(736, 6)
+  val fields: Seq[(String, RowField)] = Seq(
+    "src_addr" -> srcAddr,
+    "dst_addr" -> dstAddr,
+    "src_port" -> srcPort,
+    "dst_port" -> dstPort,
+    "protocol" -> protocol,
+    "version" -> version,
+    "upper" -> upper,
+    "network" -> network,
+    "priority" -> priority,
+    "valid" -> valid,
+    "action" -> action,
+    "fragment" -> fragment,
+    "mtu" -> mtu,
+    "transport" -> transport,
+    "tfc" -> tfc,
+    "by_dscp" -> byDscp,
+    "usage" -> usage,
+    "clamp" -> clamp,
+    "sa" -> sa,
     "src_mask" -> srcMask,
     "dst_mask" -> dstMask,
     "src_port_mask" -> srcPortMask,
     "dst_port_mask" -> dstPortMask,
     "protocol_mask" -> protocolMask,
     "version_mask" -> versionMask,
-    "upper_mask" -> upperMask
+    "upper_mask" -> upperMask,
+    "network_mask" -> networkMask
   )
 }
 
 object SelectorRow extends Row {
-  val bits: Int = 494
+  val bits: Int = 502
   val srcAddr = RowField(0, 128)
   val dstAddr = RowField(128, 128)
   val srcPort = RowField(256, 16)
@@ -128,6 +134,7 @@ object SelectorRow extends Row {
   val upperMask = RowField(460, 4)
   val group = RowField(464, 16)
   val mtu = RowField(480, 14)
+  val network = RowField(496, 6)
   val fields: Seq[(String, RowField)] = Seq(
     "src_addr" -> srcAddr,
     "dst_addr" -> dstAddr,
@@ -154,7 +161,8 @@ object SelectorRow extends Row {
     "version_mask" -> versionMask,
     "upper_mask" -> upperMask,
     "group" -> group,
-    "mtu" -> mtu
+    "mtu" -> mtu,
+    "network" -> network
   )
 }
 
@@ -239,16 +247,18 @@ object DscpSaRow extends Row {
 }
 
 object HostRow extends Row {
-  val bits: Int = 248
+  val bits: Int = 256
   val addr = RowField(0, 128)
   val version = RowField(128, 4)
-  val valid = RowField(132, 1)
-  val tags = RowField(133, 2)
-  val mac = RowField(136, 48)
-  val tagBytes = RowField(184, 64)
+  val network = RowField(132, 6)
+  val valid = RowField(138, 1)
+  val tags = RowField(139, 2)
+  val mac = RowField(144, 48)
+  val tagBytes = RowField(192, 64)
   val fields: Seq[(String, RowField)] = Seq(
     "addr" -> addr,
     "version" -> version,
+    "network" -> network,
     "valid" -> valid,
     "tags" -> tags,
     "mac" -> mac,
@@ -391,11 +401,10 @@ object HopGroupRow extends Row {
 }
 
 object PrefixPolicyRow extends Row {
-  val bits: Int = 405
+  val bits: Int = 432
   val srcPrefix = RowField(0, 64)
   val srcLength = RowField(64, 7)
   val next = RowField(80, 14)
-  val sa = RowField(304, 16)
   val priority = RowField(320, 32)
   val valid = RowField(352, 1)
   val action = RowField(353, 2)
@@ -406,11 +415,11 @@ object PrefixPolicyRow extends Row {
   val byDscp = RowField(383, 1)
   val usage = RowField(384, 20)
   val clamp = RowField(404, 1)
+  val sa = RowField(416, 16)
   val fields: Seq[(String, RowField)] = Seq(
     "src_prefix" -> srcPrefix,
     "src_length" -> srcLength,
     "next" -> next,
-    "sa" -> sa,
     "priority" -> priority,
     "valid" -> valid,
     "action" -> action,
@@ -420,7 +429,18 @@ object PrefixPolicyRow extends Row {
     "tfc" -> tfc,
     "by_dscp" -> byDscp,
     "usage" -> usage,
-    "clamp" -> clamp
+    "clamp" -> clamp,
+    "sa" -> sa
+  )
+}
+
+object NetworkRow extends Row {
+  val bits: Int = 7
+  val network = RowField(0, 6)
+  val valid = RowField(6, 1)
+  val fields: Seq[(String, RowField)] = Seq(
+    "network" -> network,
+    "valid" -> valid
   )
 }
 

@@ -20,6 +20,7 @@ object InnerTables {
   val prefixRoot = 14
   val hopGroup = 15
   val prefixPolicy = 16
+  val network = 17
   val all: Seq[TableDesc] = Seq(
     TableDesc("flow", 0, "cuckoo", FlowRow, writeOnly = false),
     TableDesc("rule", 1, "ternary", RuleRow, writeOnly = false),
@@ -37,7 +38,8 @@ object InnerTables {
     TableDesc("prefix_child", 13, "direct", PrefixChildRow, writeOnly = false),
     TableDesc("prefix_root", 14, "direct", PrefixRootRow, writeOnly = false),
     TableDesc("hop_group", 15, "direct", HopGroupRow, writeOnly = false),
-    TableDesc("prefix_policy", 16, "direct", PrefixPolicyRow, writeOnly = false)
+    TableDesc("prefix_policy", 16, "direct", PrefixPolicyRow, writeOnly = false),
+    TableDesc("network", 17, "direct", NetworkRow, writeOnly = false)
   )
 }
 

@@ -67,7 +67,7 @@ class FlippedTernaryTable(p: TernaryTableParams) extends Module {
 object FlippedTernaryTable {
 
   /** Bits of a result of an SPD rule, with its parity. */
-  val resultBits: Int = RuleRow.srcMask.lsb - RuleRow.upper.msb
+  val resultBits: Int = RuleRow.srcMask.lsb - RuleRow.network.msb
 
   /** A table whose results have `flips`, inside the module that has these. */
   def results(flips: UInt)(p: TernaryTableParams): TernaryTable = new TernaryTable(p) {

@@ -9,7 +9,7 @@ import sallyport.common.simulation.{CompiledOnce, LongForm}
 import scala.util.Random
 
 class TernaryTableSpec extends AnyFunSuite with CompiledOnce {
-  private val keyBits = RuleRow.upper.msb + 1
+  private val keyBits = RuleRow.network.msb + 1
   private val maskLsb = RuleRow.srcMask.lsb
   private val keyMask = (BigInt(1) << keyBits) - 1
   private val resultMask = ((BigInt(1) << maskLsb) - 1) ^ keyMask

@@ -8,7 +8,7 @@ import sallyport.common.simulation.{CompiledOnce, LongForm}
 import scala.util.Random
 
 class TernaryUpsetSpec extends AnyFunSuite with CompiledOnce {
-  private val keyBits = RuleRow.upper.msb + 1
+  private val keyBits = RuleRow.network.msb + 1
   private val maskLsb = RuleRow.srcMask.lsb
   private val all = (BigInt(1) << keyBits) - 1
   private val resultBits = maskLsb - keyBits

@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 135> kInnerCounters{{
+inline constexpr std::array<Counter, 136> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -89,6 +89,7 @@ inline constexpr std::array<Counter, 135> kInnerCounters{{
     {"drop_frag_orphan", "encrypt", "drop"},
     {"drop_frag_full", "encrypt", "drop"},
     {"policy_row_upset", "encrypt", "info"},
+    {"network_row_upset", "encrypt", "info"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},

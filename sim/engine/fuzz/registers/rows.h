@@ -18,7 +18,7 @@ inline constexpr Field kDstPort{272, 16};
 inline constexpr Field kProtocol{288, 8};
 inline constexpr Field kVersion{296, 4};
 inline constexpr Field kUpper{300, 4};
-inline constexpr Field kSa{304, 16};
+inline constexpr Field kNetwork{304, 6};
 inline constexpr Field kPriority{320, 32};
 inline constexpr Field kValid{352, 1};
 inline constexpr Field kAction{353, 2};
@@ -29,6 +29,7 @@ inline constexpr Field kTfc{371, 12};
 inline constexpr Field kByDscp{383, 1};
 inline constexpr Field kUsage{384, 20};
 inline constexpr Field kClamp{404, 1};
+inline constexpr Field kSa{416, 16};
 }  // namespace flow_row
 
 namespace rule_row {
@@ -39,7 +40,7 @@ inline constexpr Field kDstPort{272, 16};
 inline constexpr Field kProtocol{288, 8};
 inline constexpr Field kVersion{296, 4};
 inline constexpr Field kUpper{300, 4};
-inline constexpr Field kSa{304, 16};
+inline constexpr Field kNetwork{304, 6};
 inline constexpr Field kPriority{320, 32};
 inline constexpr Field kValid{352, 1};
 inline constexpr Field kAction{353, 2};
@@ -50,13 +51,15 @@ inline constexpr Field kTfc{371, 12};
 inline constexpr Field kByDscp{383, 1};
 inline constexpr Field kUsage{384, 20};
 inline constexpr Field kClamp{404, 1};
-inline constexpr Field kSrcMask{416, 128};
-inline constexpr Field kDstMask{544, 128};
-inline constexpr Field kSrcPortMask{672, 16};
-inline constexpr Field kDstPortMask{688, 16};
-inline constexpr Field kProtocolMask{704, 8};
-inline constexpr Field kVersionMask{712, 4};
-inline constexpr Field kUpperMask{716, 4};
+inline constexpr Field kSa{416, 16};
+inline constexpr Field kSrcMask{432, 128};
+inline constexpr Field kDstMask{560, 128};
+inline constexpr Field kSrcPortMask{688, 16};
+inline constexpr Field kDstPortMask{704, 16};
+inline constexpr Field kProtocolMask{720, 8};
+inline constexpr Field kVersionMask{728, 4};
+inline constexpr Field kUpperMask{732, 4};
+inline constexpr Field kNetworkMask{736, 6};
 }  // namespace rule_row
 
 namespace selector_row {
@@ -86,6 +89,7 @@ inline constexpr Field kVersionMask{456, 4};
 inline constexpr Field kUpperMask{460, 4};
 inline constexpr Field kGroup{464, 16};
 inline constexpr Field kMtu{480, 14};
+inline constexpr Field kNetwork{496, 6};
 }  // namespace selector_row
 
 namespace next_hop_row {
@@ -131,10 +135,11 @@ inline constexpr Field kValid{16, 1};
 namespace host_row {
 inline constexpr Field kAddr{0, 128};
 inline constexpr Field kVersion{128, 4};
-inline constexpr Field kValid{132, 1};
-inline constexpr Field kTags{133, 2};
-inline constexpr Field kMac{136, 48};
-inline constexpr Field kTagBytes{184, 64};
+inline constexpr Field kNetwork{132, 6};
+inline constexpr Field kValid{138, 1};
+inline constexpr Field kTags{139, 2};
+inline constexpr Field kMac{144, 48};
+inline constexpr Field kTagBytes{192, 64};
 }  // namespace host_row
 
 namespace prefix_row {
@@ -208,7 +213,6 @@ namespace prefix_policy_row {
 inline constexpr Field kSrcPrefix{0, 64};
 inline constexpr Field kSrcLength{64, 7};
 inline constexpr Field kNext{80, 14};
-inline constexpr Field kSa{304, 16};
 inline constexpr Field kPriority{320, 32};
 inline constexpr Field kValid{352, 1};
 inline constexpr Field kAction{353, 2};
@@ -219,7 +223,13 @@ inline constexpr Field kTfc{371, 12};
 inline constexpr Field kByDscp{383, 1};
 inline constexpr Field kUsage{384, 20};
 inline constexpr Field kClamp{404, 1};
+inline constexpr Field kSa{416, 16};
 }  // namespace prefix_policy_row
+
+namespace network_row {
+inline constexpr Field kNetwork{0, 6};
+inline constexpr Field kValid{6, 1};
+}  // namespace network_row
 
 namespace outbound_key_row {
 inline constexpr Field kKey{0, 256};

@@ -24,6 +24,7 @@ enum Table : unsigned {
   kPrefixRoot = 14,
   kHopGroup = 15,
   kPrefixPolicy = 16,
+  kNetwork = 17,
 };
 }  // namespace inner
 
