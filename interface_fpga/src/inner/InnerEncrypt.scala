@@ -79,11 +79,13 @@ class InnerEncryptEvents extends Bundle {
  *
  * @param flowTable makes the table of flows
  * @param ruleTable makes that of rules
+ * @param networkTable makes that of networks
  */
 class InnerEncrypt(
     config: InnerConfig,
     flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
-    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_)
+    ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_),
+    networkTable: () => Networks = () => new Networks
 ) extends Module {
   val io = IO(new Bundle {
     val receive = Input(new ReceiveControl(InnerConfig.puntGroups.length))
@@ -156,7 +158,7 @@ class InnerEncrypt(
 
   // The network of the frame, and of the packet in an ICMP error a cycle before. A bump in the wire
   // has one.
-  private val networks = Module(new Networks)
+  private val networks = Module(networkTable())
   networks.io.table <> io.networkTable
   networks.io.vlan := path.io.vlan.get
   private val network = WireDefault(networks.io.network)

@@ -23,13 +23,15 @@ import sallyport.iface.usage.LifetimeEvents
  * @param flowTable makes the table of flows
  * @param ruleTable makes the tables of rules
  * @param hostTable makes the table of hosts
+ * @param networkTable makes the table of networks
  */
 class InnerPaths(
     config: InnerConfig,
     replay: Int => AntiReplay = new AntiReplay(_),
     flowTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
     ruleTable: TernaryTableParams => TernaryTable = new TernaryTable(_),
-    hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_)
+    hostTable: CuckooTableParams => CuckooTable = new CuckooTable(_),
+    networkTable: () => Networks = () => new Networks
 ) extends Module {
   val io = IO(new PathsIO)
 
@@ -50,7 +52,7 @@ class InnerPaths(
   )
   registers.io.axil <> io.axil
 
-  private val encrypt = Module(new InnerEncrypt(config, flowTable, ruleTable))
+  private val encrypt = Module(new InnerEncrypt(config, flowTable, ruleTable, networkTable))
   private val decrypt = Module(new InnerDecrypt(config, replay, ruleTable, hostTable))
   private val prefixes = Module(new PrefixTurns(1 << config.prefixBits, 1 << NetworkRow.network.width))
   private val ready = RegNext(encrypt.io.ready && decrypt.io.ready && prefixes.io.ready, false.B)

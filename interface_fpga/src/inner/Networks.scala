@@ -46,6 +46,9 @@ class Networks extends Module {
   access.io.clear := false.B
   io.ready := access.io.ready
 
+  /** A row with its parity above it, as the memory answers: a test flips bits. */
+  protected def answered(word: UInt): UInt = word
+
   // One port for all: a frame comes first, and leaves the next cycle to software.
   private val memory = SyncReadMem(rows, UInt((NetworkRow.bits + 1).W))
   private val software = access.io.memory
@@ -53,14 +56,14 @@ class Networks extends Module {
   software.ready := takes
   private val row = software.bits.row
   private val index = Mux(takes, software.bits.index, io.vlan.bits)
-  private val word = RegNext(
+  private val word = RegNext(answered(
     memory.readWrite(
       index,
       Mux(access.io.clearing, 0.U, row.xorR) ## row,
       software.valid || io.vlan.valid,
       takes && software.bits.write
     )
-  )
+  ))
   access.io.data := word.tail(1)
 
   private val asked = ShiftRegister(io.vlan.valid && access.io.ready, Networks.latency, false.B, true.B)

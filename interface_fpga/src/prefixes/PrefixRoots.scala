@@ -36,6 +36,9 @@ class PrefixRoots(networks: Int) extends Module {
   })
   require(isPow2(networks), s"$networks networks: make it a power of two")
 
+  /** A row with its parity above it, as the memory answers: a test flips bits. */
+  protected def answered(word: UInt): UInt = word
+
   private val readLatency = 1
   private val access = Module(new TableAccess(rows, PrefixRootRow.bits, rows, writeOnly = false, readLatency))
   access.io.table <> io.table
@@ -51,7 +54,7 @@ class PrefixRoots(networks: Int) extends Module {
   access.io.data := RegNext(memory(access.io.index).tail(1))
 
   private val index = io.query.key.network ## io.query.policies ## io.query.key.v6
-  private val word = RegNext(memory(index(log2Ceil(rows) - 1, 0)))
+  private val word = RegNext(answered(memory(index(log2Ceil(rows) - 1, 0))))
   io.root.valid := PrefixRootRow.valid(word)
   io.root.node := PrefixRootRow.node(word)
   io.root.upset := word.xorR

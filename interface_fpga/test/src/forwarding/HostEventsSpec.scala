@@ -19,9 +19,11 @@ class HostEventsSpec extends AnyFunSuite with CompiledOnce {
     dut.reset.poke(false)
 
     /** Packets every second cycle. */
-    def send(hosts: Host*): Unit = {
+    def send(hosts: Host*): Unit = sendOf(0)(hosts: _*)
+    def sendOf(network: Int)(hosts: Host*): Unit = {
       for ((version, address) <- hosts) {
         dut.io.event.valid.poke(true)
+        dut.io.event.bits.network.poke(network)
         dut.io.event.bits.v6.poke(version == 6)
         dut.io.event.bits.address.poke(address)
         dut.clock.step()
@@ -66,6 +68,13 @@ class HostEventsSpec extends AnyFunSuite with CompiledOnce {
         bench.send(6 -> BigInt(0), 6 -> (BigInt(1) << bit))
         assert(bench.taken() == Seq(6 -> BigInt(0), 6 -> (BigInt(1) << bit)))
       }
+      // And so does every bit of its network.
+      for (network <- Seq(0, 1, 2, 4, 8, 16, 32)) bench.sendOf(network)(few.head)
+      val networks = Iterator.continually(bench.value).takeWhile(Fields.valid(_) == 1).map { value =>
+        bench.pulse(dut.io.pop)
+        Fields.network(value).toInt
+      }
+      assert(networks.toSeq == Seq(0, 1, 2, 4, 8, 16, 32))
       // A fifth takes the place of the first.
       val five = few :+ v4(5)
       bench.send(five ++ five: _*)

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{HopGroupRow, HostRow, NextHopRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.{CuckooHash, FlippedCuckooTable, RowWrite, TablePort}
-import sallyport.iface.prefixes.{HopGroups, PrefixImage, PrefixTurns, TestPrefix}
+import sallyport.iface.prefixes.{HopGroups, PrefixImage, PrefixRows, PrefixTurns, TestPrefix}
 
 import java.net.InetAddress
 import scala.util.Random
@@ -16,10 +16,11 @@ import scala.util.Random
 private class FlippedHosts(hosts: Int, hops: Int) extends Module {
   val flips = IO(FlippedCuckooTable.flips(HostRow.bits))
   private val lookup = Module(new NextHopLookup(hosts, hops, FlippedCuckooTable.table(flips)))
-  private val turns = Module(new PrefixTurns(256))
+  private val turns = Module(new PrefixTurns(256, networks = 64))
   val io = IO(new Bundle {
     val box = Input(chiselTypeOf(lookup.io.box))
     val packet = Flipped(Valid(new NextHopQuery))
+    val network = Input(chiselTypeOf(lookup.io.network))
     val named = Input(UInt(16.W))
     val found = Output(new NextHop)
     val hostTable = Flipped(new TablePort)
@@ -30,6 +31,7 @@ private class FlippedHosts(hosts: Int, hops: Int) extends Module {
   })
   lookup.io.box := io.box
   lookup.io.packet := io.packet
+  lookup.io.network := io.network
   lookup.io.named := io.named
   io.found := lookup.io.found
   lookup.io.hostTable <> io.hostTable
@@ -52,7 +54,7 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
   private val ownV6 = "2001:db8:1::1"
 
   private case class Station(mac: BigInt, tags: Int = 0, tagBytes: BigInt = 0)
-  private case class Query(to: String, named: Int, from: String = "192.0.2.1", label: Int = 0)
+  private case class Query(to: String, named: Int, from: String = "192.0.2.1", label: Int = 0, network: Int = 0)
   private sealed trait Answer
   private case class To(station: Station) extends Answer
   private case object Unresolved extends Answer
@@ -70,16 +72,17 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
     NextHopRow.valid.put(1) | NextHopRow.mac.put(station.mac) | NextHopRow.tags.put(station.tags) |
       NextHopRow.tagBytes.put(station.tagBytes) | NextHopRow.subnet.put(if (subnet) 1 else 0)
 
-  private def place(address: String, way: Int): Int = {
-    val key = HostRow.addr.put(number(address)) | HostRow.version.put(version(address))
+  private def place(address: String, way: Int, network: Int = 0): Int = {
+    val key = HostRow.addr.put(number(address)) | HostRow.version.put(version(address)) | HostRow.network.put(network)
     val perWay = hosts / CuckooHash.ways
-    way * perWay + CuckooHash.row(way, key, HostRow.version.msb + 1, perWay)
+    way * perWay + CuckooHash.row(way, key, HostRow.network.msb + 1, perWay)
   }
 
   private class Bench(dut: FlippedHosts) {
     def start(): Unit = {
       dut.flips.foreach(_.poke(0))
       dut.io.packet.valid.poke(false)
+      dut.io.network.poke(0)
       val prefixes = dut.io.prefixTables
       for (
         table <-
@@ -96,8 +99,10 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
     }
 
     def write(table: TablePort, index: Int, row: BigInt): Unit = RowWrite(table, dut.clock, index, row)
-    def host(address: String, station: Station, way: Int = 0): Unit =
-      write(dut.io.hostTable, place(address, way), hostRow(address, station))
+    def host(address: String, station: Station, way: Int = 0, network: Int = 0): Unit = {
+      val row = hostRow(address, station) | HostRow.network.put(network)
+      write(dut.io.hostTable, place(address, way, network), row)
+    }
     def hop(index: Int, station: Station, subnet: Boolean = false): Unit =
       write(dut.io.nextHopTable, index, hopRow(station, subnet))
 
@@ -107,7 +112,7 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       val kind = if (to.isEmpty) HopGroupRow.connected.put(1) else HopGroupRow.last.put(to.length - 1)
       write(dut.io.groupTable, index, row | kind | HopGroupRow.valid.put(1))
     }
-    def prefixes(of: (String, Int, Int)*): Unit = {
+    def prefixes(of: (String, Int, Int)*): PrefixRows = {
       val image = PrefixImage.rows(of.map { case (address, length, group) =>
         val v6 = version(address) == 6
         TestPrefix(v6, if (v6) number(address) >> 64 else number(address) << 32, length, group)
@@ -115,6 +120,7 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       for ((index, row) <- image.nodes) write(dut.io.prefixTables.node, index, row)
       for ((index, row) <- image.children) write(dut.io.prefixTables.child, index, row)
       for ((index, row) <- image.roots) write(dut.io.prefixTables.root, index, row)
+      image
     }
 
     private def answer(): Answer = {
@@ -139,12 +145,13 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       val answers = for (cycle <- 0 until 2 * queries.size + NextHopLookup.latency) yield {
         val query = at(cycle)
         dut.io.packet.valid.poke(query.isDefined)
-        for (Query(to, _, from, label) <- query) {
+        for (Query(to, _, from, label, _) <- query) {
           dut.io.packet.bits.v6.poke(version(to) == 6)
           dut.io.packet.bits.destination.poke(number(to))
           dut.io.packet.bits.source.poke(number(from))
           dut.io.packet.bits.label.poke(label)
         }
+        for (query <- at(cycle - 1)) dut.io.network.poke(query.network)
         for (query <- at(cycle - NextHopLookup.namedTime)) dut.io.named.poke(query.named)
         val answered = answer()
         dut.clock.step()
@@ -238,6 +245,48 @@ class NextHopLookupSpec extends AnyFunSuite with CompiledOnce {
       assert(bench.ask("2001:db8:1::ffff", 3) == To(station(3)))
       assert(bench.ask("10.1.0.11", 0) == Unresolved)
       assert(bench.ask("10.1.0.10", 0).isInstanceOf[To])
+    }
+  }
+
+  test("another network has its own hosts and routes, and neither the port's prefix nor row 0") {
+    simulate(new FlippedHosts(hosts, hops)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      for (hop <- Seq(0, 3)) bench.hop(hop, station(hop))
+      bench.host("10.1.0.9", station(9))
+      bench.host("10.1.0.9", station(19), way = 1, network = 1)
+      bench.host("10.1.0.9", station(29), way = 2, network = 32)
+      bench.group(1, 3)
+      bench.group(2)
+      bench.group(4, 0)
+      val image = bench.prefixes(("10.2.0.0", 16, 1), ("10.3.0.0", 16, 2), ("10.4.0.0", 16, 4))
+      for ((index, row) <- image.roots) bench.write(dut.io.prefixTables.root, 4 * 32 + index, row)
+      val wants = Seq[(Query, Answer)](
+        Query("10.1.0.9", 3) -> To(station(9)),
+        Query("10.1.0.9", 3, network = 1) -> To(station(19)),
+        Query("10.1.0.9", 3, network = 32) -> To(station(29)),
+        Query("10.1.0.9", 3, network = 33) -> To(station(3)),
+        // The port's own network, and row 0.
+        Query("10.1.0.11", 3) -> To(station(0)),
+        Query("10.1.0.11", 3, network = 1) -> To(station(3)),
+        Query("10.1.0.11", 0, network = 1) -> Nowhere,
+        Query("2001:db8:1::ffff", 3, network = 1) -> To(station(3)),
+        Query("192.0.2.7", 0) -> To(station(0)),
+        Query("192.0.2.7", 0, network = 1) -> Nowhere,
+        Query("192.0.2.7", 5, network = 1) -> Nowhere,
+        Query("224.0.0.9", 0, network = 1) -> Nowhere,
+        // Prefixes: those below are of network 32 as well, and network 1 has none.
+        Query("10.2.0.9", 0) -> To(station(3)),
+        Query("10.2.0.9", 0, network = 32) -> To(station(3)),
+        Query("10.2.0.9", 0, network = 1) -> Nowhere,
+        Query("10.3.0.9", 3) -> To(station(0)),
+        Query("10.3.0.9", 3, network = 32) -> Unresolved,
+        Query("10.4.0.9", 3) -> To(station(0)),
+        Query("10.4.0.9", 3, network = 32) -> Nowhere
+      )
+      val random = new Random(5)
+      val mixed = wants ++ Seq.fill(200)(wants(random.nextInt(wants.size)))
+      for (((query, want), got) <- mixed.zip(bench.ask(mixed.map(_._1)))) assert(got == want, query)
     }
   }
 

@@ -14,7 +14,7 @@ class HostPathSpec extends AnyFunSuite with InnerPathsModel {
 
   private def index(address: String, way: Int): Int = {
     val perWay = (1 << config.hostBits) / CuckooHash.ways
-    way * perWay + CuckooHash.row(way, key(address), HostRow.version.msb + 1, perWay)
+    way * perWay + CuckooHash.row(way, key(address), HostRow.network.msb + 1, perWay)
   }
 
   private def write(bench: InnerBench, address: String, mac: String, way: Int = 0): Unit = {

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util.experimental.BoringUtils
 import org.scalatest.TestSuite
 import sallyport.common.memory.{CodedMemory, ParityMemory}
-import sallyport.common.registers.map.FlowRow
+import sallyport.common.registers.map.{FlowRow, NetworkRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.{FlippedCuckooTable, FlippedTernaryTable}
 import sallyport.iface.chip.InterfaceConfig
@@ -14,6 +14,9 @@ import sallyport.iface.chip.InterfaceConfig
 class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
   val flowFlips = IO(FlippedCuckooTable.flips(FlowRow.bits))
   val ruleFlips = IO(Input(UInt(FlippedTernaryTable.resultBits.W)))
+
+  /** Bits of the rows of networks. */
+  val networkFlips = IO(Input(UInt((NetworkRow.bits + 1).W)))
 
   /** Windows of row 5 are read with one wrong bit, and those of row 7 with two. */
   val wornWindows = IO(Input(Bool()))
@@ -36,7 +39,16 @@ class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
   )
 
   private val paths = Module(
-    new InnerPaths(config, windows, FlippedCuckooTable.table(flowFlips), FlippedTernaryTable.results(ruleFlips))
+    new InnerPaths(
+      config,
+      windows,
+      FlippedCuckooTable.table(flowFlips),
+      FlippedTernaryTable.results(ruleFlips),
+      networkTable = () =>
+        new Networks {
+          override protected def answered(word: UInt): UInt = word ^ BoringUtils.bore(networkFlips)
+        }
+    )
   )
   paths.io.macRx := io.macRx
   io.macTx <> paths.io.macTx
@@ -64,6 +76,7 @@ trait InnerPathsModel extends CompiledOnce with InnerFrames { self: TestSuite =>
     simulateShared(config)(new InnerPathsHarness(config)) { dut =>
       dut.flowFlips.foreach(_.poke(0))
       dut.ruleFlips.poke(0)
+      dut.networkFlips.poke(0)
       dut.wornWindows.poke(false)
       body(dut, new InnerBench(dut, config))
     }

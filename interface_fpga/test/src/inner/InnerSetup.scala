@@ -112,11 +112,12 @@ object InnerSetup {
         priority
       ) | FlowRow.mtu.put(mtu)
 
-    /** The row of way 0, worked out by the JDK's CRC. */
+    /** The row of way 0 or 1, worked out by the JDK's CRC. */
     def index(rowsPerWay: Int): Int = {
       val crc = new CRC32C
-      crc.update(Packet.bytesOf(key, 38).toArray)
-      (crc.getValue % rowsPerWay).toInt
+      crc.update(Packet.bytesOf(key, 39).toArray)
+      val way = (sa + 1) % 2
+      way * rowsPerWay + ((crc.getValue >> (16 * way)) % rowsPerWay).toInt
     }
   }
 
@@ -234,7 +235,7 @@ object InnerSetup {
       assert(bus.writeRow(InnerTables.rule, i, row))
     }
     val places = flows.map(_.index((1 << config.flowBits) / 4))
-    require(places.distinct == places, "two flows want one row of way 0")
+    require(places.distinct == places, "two flows want one row")
     for (flow <- flows) {
       val row = flow.row | FlowRow.usage.put(usage(flow))
       assert(bus.writeRow(InnerTables.flow, flow.index((1 << config.flowBits) / 4), row))

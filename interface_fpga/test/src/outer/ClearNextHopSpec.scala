@@ -98,7 +98,7 @@ class ClearNextHopSpec extends AnyFunSuite with CompiledOnce {
     def host(address: String, of: BigInt): Unit = {
       val key = HostRow.addr.put(number(address)) | HostRow.version.put(if (isV6(address)) 6 else 4)
       val perWay = (1 << config.hostBits) / CuckooHash.ways
-      val row = CuckooHash.row(0, key, HostRow.version.msb + 1, perWay)
+      val row = CuckooHash.row(0, key, HostRow.network.msb + 1, perWay)
       write(tables.host, row, key | HostRow.valid.put(1) | HostRow.mac.put(of))
     }
     def group(index: Int, hop: Option[Int]): Unit =

@@ -5,9 +5,15 @@ import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{PrefixChildRow, PrefixRootRow, PrefixRow}
 import sallyport.common.simulation.CompiledOnce
-import sallyport.common.table.TablePort
+import sallyport.common.table.{RowWrite, TablePort}
 
 import scala.util.Random
+
+/** Roots whose bits flip as a spec asks. */
+private class FlippedRoots extends PrefixRoots(networks = 1) {
+  lazy val flips: UInt = IO(Input(UInt((PrefixRootRow.bits + 1).W))).suggestName("flips")
+  override protected def answered(word: UInt): UInt = word ^ flips
+}
 
 /** Longest-prefix match by the chip's tree, judged by its definition. */
 class PrefixTreeSpec extends AnyFunSuite with CompiledOnce {
@@ -195,6 +201,58 @@ class PrefixTreeSpec extends AnyFunSuite with CompiledOnce {
           assert(bench.access(dut.io.tables.node, level << PrefixNode.rowBits | count, write)(()).isEmpty)
       assert(bench.access(dut.io.tables.node, rows.length << PrefixNode.rowBits, None)(()).isEmpty)
       assert(bench.access(dut.io.tables.root, 4, None)(()).isEmpty)
+    }
+  }
+
+  test("each network has its own roots") {
+    simulate(new PrefixTree(last, networks = 64)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      // Trees of the same addresses: the second stands for IPv4 in all networks but 0.
+      val of = Seq(false -> 7, true -> 9).map { case (v6, group) => TestPrefix(v6, BigInt(10) << 56, 8, group) }
+      val image = PrefixImage.rows(of)
+      bench.load(image)(())
+      val roots = image.roots.toMap
+      for (network <- 1 until 64) bench.write(dut.io.tables.root, 4 * network, roots(1))(())
+      def asked(network: Int): Int = {
+        dut.io.query.bits.key.network.poke(network)
+        bench.ask(Seq(false -> (BigInt(10) << 56))).head
+      }
+      for (network <- 0 until 64) assert(asked(network) == (if (network == 0) 7 else 9), s"network $network")
+      bench.write(dut.io.tables.root, 4 * 5, 0)(())
+      for (network <- 0 until 64)
+        assert(asked(network) == Map(0 -> 7, 5 -> 0).getOrElse(network, 9), s"network $network")
+      for (index <- Seq(0, 252)) assert(bench.access(dut.io.tables.root, index, None)(()).contains(roots(index / 252)))
+      assert(bench.access(dut.io.tables.root, 256, None)(()).isEmpty)
+    }
+  }
+
+  test("a flipped bit of a root is an upset, whatever tree it leads to") {
+    simulate(new FlippedRoots) { dut =>
+      def write(row: BigInt): Unit = RowWrite(dut.io.table, dut.clock, 1, row)
+      dut.io.table.request.valid.poke(false)
+      dut.flips.poke(0)
+      dut.reset.poke(true)
+      dut.clock.step()
+      dut.reset.poke(false)
+      while (!dut.io.ready.peek().litToBoolean) dut.clock.step()
+      dut.io.query.policies.poke(false)
+      dut.io.query.key.v6.poke(true)
+      dut.io.query.key.network.poke(0)
+      for (row <- Seq(BigInt(0), PrefixRootRow.valid.put(1) | PrefixRootRow.node.put(0x5a3))) {
+        write(row)
+        dut.clock.step()
+        val root = dut.io.root
+        assert(!root.upset.peek().litToBoolean)
+        assert(root.valid.peek().litToBoolean == (row != 0))
+        assert(root.node.peek().litValue == PrefixRootRow.node(row))
+        for (bit <- 0 to PrefixRootRow.bits) {
+          dut.flips.poke(BigInt(1) << bit)
+          dut.clock.step()
+          assert(root.upset.peek().litToBoolean, s"bit $bit")
+        }
+        dut.flips.poke(0)
+      }
     }
   }
 

@@ -21,8 +21,9 @@ class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
 
   private def number(text: String): BigInt = BigInt(1, InetAddress.getByName(text).getAddress)
 
-  private def check(dut: AddressCheck, source: String, destination: String): Found = {
+  private def check(dut: AddressCheck, source: String, destination: String, network: Int = 0): Found = {
     dut.io.fields.etherClass.poke(if (source.contains(":")) EtherClass.ipv6 else EtherClass.ipv4)
+    dut.io.fields.network.poke(network)
     dut.io.fields.source.poke(address(source))
     dut.io.fields.destination.poke(address(destination))
     dut.clock.step()
@@ -156,6 +157,10 @@ class AddressCheckSpec extends AnyFunSuite with CompiledOnce {
         val end = if (width == 32) host4 else host6
         val same = check(dut, own, end)
         assert(same.own && same.near && !same.toOwn, s"/$prefix")
+        for (network <- Seq(1, 32)) {
+          val elsewhere = check(dut, own, own, network)
+          assert(!elsewhere.own && !elsewhere.near && !elsewhere.toOwn, s"/$prefix in network $network")
+        }
         assert(check(dut, end, own).toOwn && !check(dut, end, other(1)).toOwn, s"/$prefix")
         // The last bit of the prefix flipped, and the first behind it.
         if (prefix > 0) assert(!check(dut, other(BigInt(1) << (width - prefix)), end).near, s"/$prefix")
