@@ -48,6 +48,8 @@ TABLES = {
     "prefixes": r"inner\.paths\.prefixes\.tree\.levels_\d\.\w+\.memory",
     "groups of next hops": r"inner\.paths\.decrypt\.nextHop\.groups\.rows\.memory",
     "policies by prefix": r"inner\.paths\.encrypt\.prefixes\.table_0\.memory",
+    "networks": r"inner\.paths\.encrypt\.networks\.memory",
+    "roots of prefixes": r"(inner\.paths\.prefixes|outer\.paths\.encrypt\.clearHop)\.tree\.roots\.memory",
     "hosts": r"inner\.paths\.decrypt\.nextHop\.rows\.ways_memory\w*",
     "prefixes of black": r"outer\.paths\.encrypt\.clearHop\.tree\.levels_\d\.\w+\.memory",
     "groups of next hops of black": r"outer\.paths\.encrypt\.clearHop\.lookup\.groups\.rows\.memory",
@@ -64,7 +66,7 @@ WIDTHS = {
     "crypto.engine.encrypt.fetch.authority.counters.memory": 74,
     "crypto.engine.encrypt.fetch.keys.table_0.memory": 1033,
     "crypto.engine.decrypt.fetch.keys.table_0.memory": 864,
-    "inner.paths.encrypt.flows.ways_memory": 406,
+    "inner.paths.encrypt.flows.ways_memory": 433,
 }
 
 

@@ -203,7 +203,7 @@ class InnerDecrypt(
   windowGate.io.idle := stage.io.idle
 
   // The destination stands at one place of the IP header, and is looked up before the rest is read:
-  // as soon as the selector row says of which network it is.
+  // as soon as the selector row names its network.
   private val nextHop =
     Module(new NextHopLookup(1 << config.hostBits, config.chip.nextHops, hostTable))
   nextHop.io.box := io.box

@@ -61,15 +61,15 @@ class InnerEncryptEvents extends Bundle {
  * counted, Ethernet and tags off, TTL.
  *
  * [[Networks]] says which network a frame is of: flows, rules and entries by prefixes are those of
- * its network. What [[ReceivePath]] lets pass is judged by [[InnerClassifier]], whose SA [[SaByDscp]] may
- * choose: protected and bypassed IP packets go to `out`, without padding behind their total length,
- * as whole frames or without Ethernet header and VLAN tags, and then cut if they are too long for
- * their SPD entry, and padded if they are too short for it ([[TfcPadder]]); punted frames as they
- * came, behind a header, to `punt`; the rest nowhere. Frames of the management CPU, from `inject`,
- * are judged like those from the port, at a limited rate ([[Injector]]): so what the box itself
- * sends is protected by its policies. A bump in the wire sends nothing there. [[DummySource]] puts
- * packets of its own between them. [[EncryptUsage]] counts those for the link beside their way,
- * whole, and stops what its SA may not send any more.
+ * its network. What [[ReceivePath]] lets pass is judged by [[InnerClassifier]], whose SA
+ * [[SaByDscp]] may choose: protected and bypassed IP packets go to `out`, without padding behind
+ * their total length, as whole frames or without Ethernet header and VLAN tags, and then cut if
+ * they are too long for their SPD entry, and padded if they are too short for it ([[TfcPadder]]);
+ * punted frames as they came, behind a header, to `punt`; the rest nowhere. Frames of the
+ * management CPU, from `inject`, are judged like those from the port, at a limited rate
+ * ([[Injector]]): so what the box itself sends is protected by its policies. A bump in the wire
+ * sends nothing there. [[DummySource]] puts packets of its own between them. [[EncryptUsage]]
+ * counts those for the link beside their way, whole, and stops what its SA may not send any more.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link
  * fills the receive queues, whose overflows are events.
  *

@@ -13,6 +13,6 @@ object OuterTag {
   def id(bytes: UInt): UInt = {
     def at(offset: Int): UInt = WireOrder.bigEndian(bytes(8 * offset + 15, 8 * offset))
     val place = EthernetHeader.bytes - 2
-    Mux(VlanTags.isType(at(place)), at(place + 2)(idBits - 1, 0), 0.U)
+    Mux(VlanTags.isType(at(place)), at(place + 2)(idBits - 1, 0), 0.U(idBits.W))
   }
 }

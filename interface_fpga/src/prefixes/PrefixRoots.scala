@@ -19,8 +19,9 @@ class PrefixRoot extends Bundle {
  * The table of roots (`prefix_root`): row 4n + 2p + v is the root of network n, of policies if p is
  * 1 and else of routes, of IPv6 if v is 1 and else of IPv4.
  *
- * A look-up takes a cycle, and is never kept waiting: the rows are in LUTs, whose reads in the
- * cycle of a write give the row before it. A row has a bit of even parity.
+ * A look-up takes a cycle, and waits for no access of software. The rows are in LUT RAM
+ * ([[sallyport.common.memory.MemoryBinding]]), with a register behind it, so a look-up in the cycle
+ * of a write finds the row before it. A row has a bit of even parity.
  *
  * @param networks a power of two
  */
@@ -47,14 +48,15 @@ class PrefixRoots(networks: Int) extends Module {
   private val software = access.io.memory
   software.ready := true.B
 
-  private val memory = Mem(rows, UInt((PrefixRootRow.bits + 1).W))
+  private val memory = SyncReadMem(rows, UInt((PrefixRootRow.bits + 1).W))
   when(software.valid && software.bits.write) {
-    memory(software.bits.index) := Mux(access.io.clearing, 0.U, software.bits.row.xorR) ## software.bits.row
+    val parity = Mux(access.io.clearing, 0.U, software.bits.row.xorR)
+    memory.write(software.bits.index, parity ## software.bits.row)
   }
-  access.io.data := RegNext(memory(access.io.index).tail(1))
+  access.io.data := memory.read(access.io.index, true.B).tail(1)
 
   private val index = io.query.key.network ## io.query.policies ## io.query.key.v6
-  private val word = RegNext(answered(memory(index(log2Ceil(rows) - 1, 0))))
+  private val word = answered(memory.read(index(log2Ceil(rows) - 1, 0), true.B))
   io.root.valid := PrefixRootRow.valid(word)
   io.root.node := PrefixRootRow.node(word)
   io.root.upset := word.xorR

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.experimental.dataview._
 import chisel3.util._
 import sallyport.common.stream.PacketStream
-import sallyport.iface.parse.{FragmentFields, HeaderFields, OuterTag}
+import sallyport.iface.parse.{FragmentFields, HeaderFields}
 
 /**
  * What a parser knows of a packet in front of a [[Reassembler]]. Numbers are in host order. Past
@@ -46,22 +46,16 @@ class FragmentInfo extends FragmentFields {
   /** Not a `fragment`, but a notice is made of this packet: it passes unchanged. */
   val notice = Bool()
 
-  /** Outer VLAN ID of a frame from red; else 0. */
-  val vlan = UInt(OuterTag.idBits.W)
-
-  /**
-   * What tells datagrams apart: RFC 791 3.2, RFC 8200 4.5. VLANs may be of networks with the same
-   * addresses ([[sallyport.iface.inner.Networks]]), and a datagram comes by one of them.
-   */
-  def key: UInt = Cat(vlan, ipv6, Mux(ipv6, 0.U, protocol), identification, destination, source)
+  /** What tells datagrams apart: RFC 791 3.2, RFC 8200 4.5. */
+  def key: UInt = Cat(ipv6, Mux(ipv6, 0.U, protocol), identification, destination, source)
 }
 
 object FragmentInfo {
-  val keyBits: Int = OuterTag.idBits + 1 + 8 + 32 + 2 * 128
+  val keyBits: Int = 1 + 8 + 32 + 2 * 128
 
   /**
    * Of a frame that a parser has read; a fragment unless someone says otherwise, if it is one.
-   * `headless` is left to the caller, and so is `notice`; `vlan` is 0.
+   * `headless` is left to the caller, and so is `notice`.
    */
   def apply(fields: HeaderFields, fragment: FragmentFields): FragmentInfo = {
     val info = Wire(new FragmentInfo)
@@ -74,7 +68,6 @@ object FragmentInfo {
     info.protocol := fields.protocol
     info.ipOffset := fields.l2Bytes
     info.ecn := fields.tos(1, 0)
-    info.vlan := 0.U
     info.headless := DontCare
     info.notice := DontCare
     info

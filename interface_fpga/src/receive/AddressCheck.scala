@@ -41,8 +41,10 @@ class AddressFindings extends Bundle {
  *  - no martian: from 0.0.0.0 to 255.255.255.255, or from :: to a group of its link, as a host
  *    without an address asks (RFC 2131 4.1, RFC 3590 4)
  *
- * The box has no address of a version whose number is 0, and none in another network than 0. A pipeline without stalls: `out` belongs
- * to the `fields` of [[AddressCheck.latency]] cycles before.
+ * The box has no address of a version whose number is 0, and none in another network than 0.
+ *
+ * A pipeline without stalls: `out` belongs to the `fields` of [[AddressCheck.latency]] cycles
+ * before.
  */
 class AddressCheck extends Module {
   val io = IO(new Bundle {

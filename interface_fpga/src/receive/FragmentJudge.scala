@@ -58,8 +58,10 @@ class FragmentJudgement extends Bundle {
  *     4500 or 500 or of a bump in the wire any to port 4500, it joins its datagram; else it passes
  *  1. it has waited as long as it may: drop orphan; else it waits
  *
- * Where no datagram ends, fragments are of one datagram only if they have the same outer VLAN ID, and
- * of a frame with a tag the next module says whether it comes from the box's own address.
+ * Where no datagram ends, VLANs may be of networks with equal addresses
+ * ([[sallyport.iface.inner.Networks]]). There fragments are of one datagram only if they have the
+ * same outer VLAN ID. The next module says of a frame with a tag whether it comes from the box's
+ * own address.
  *
  * A pipeline without stalls: one frame every second cycle, answered in order.
  *
@@ -98,10 +100,12 @@ class FragmentJudge(p: TrackerConfig, ends: Boolean) extends Module {
   private val fields = parser.io.out.bits
   private val fragment = parser.io.fragment.get
 
-  // Of a port that has networks.
-  private val vlan =
-    if (ends) 0.U(OuterTag.idBits.W)
+  // Of a port that has networks. Those that are put together there are of network 0.
+  private val vlan = Wire(UInt(OuterTag.idBits.W))
+  vlan := {
+    if (ends) 0.U
     else RingDelay(Mux(io.bump, 0.U, OuterTag.id(io.in.bits.bytes)), HeaderParser.latency(ethernet = true))
+  }
 
   private val judge = Module(new FrameJudge(delivers = false))
   judge.io.bump := io.bump
@@ -135,24 +139,24 @@ class FragmentJudge(p: TrackerConfig, ends: Boolean) extends Module {
 
   private val meta = ShiftRegister(io.in.bits.meta, HeaderParser.latency(ethernet = true) + known)
   private val valid = ShiftRegister(parser.io.out.valid, known, false.B, true.B)
-  private val read = WireDefault(FragmentInfo(fields, fragment))
-  read.vlan := vlan
   private val info = Wire(new FragmentInfo)
-  info := ShiftRegister(read, known)
+  info := ShiftRegister(FragmentInfo(fields, fragment), known)
   private val isFragment = judge.io.out.isFragment && !notice.io.out
   info.fragment := isFragment
   info.notice := judge.io.out.isFragment && notice.io.out
   info.headless := headless
   private val sound = isFragment && !badLength && !headless
 
-  private val table = Module(new FragmentTable(p, FragmentInfo.keyBits))
+  private val table = Module(new FragmentTable(p, OuterTag.idBits + FragmentInfo.keyBits))
   table.io.tick := io.tick
   table.io.now := io.now
   table.io.timeout := io.timeout
   table.io.soon := parser.io.out.valid || RegNext(parser.io.out.valid, false.B) || valid
   table.io.query.valid := valid && sound && !meta.back
+  private val key = Wire(UInt((OuterTag.idBits + FragmentInfo.keyBits).W))
+  key := Cat(vlan, FragmentInfo(fields, fragment).key)
   table.io.query.bits :=
-    ShiftRegister(FragmentQuery(fields, fragment, read.key), known)
+    ShiftRegister(FragmentQuery(fields, fragment, key), known)
   io.ready := table.io.ready
   io.wrote := table.io.wrote
   io.busy := table.io.busy

@@ -106,7 +106,10 @@ class ReceivePath[V <: FrameVerdict](
     val returning = Option.when(errors)(Valid(UInt(PacketKey.bits.W)))
     val aligned = Option.when(errors)(Valid(new IpWindow(HeaderParser.words(ethernet = true))))
 
-    /** Outer VLAN ID of a frame, 0 without a tag; [[HeaderParser.alignLatency]] before `aligned`. */
+    /**
+     * Outer VLAN ID of a frame, 0 without a tag, [[HeaderParser.alignLatency]] cycles before
+     * `aligned`.
+     */
     val vlan = Option.when(errors)(Valid(UInt(OuterTag.idBits.W)))
     val verdict = Flipped(Valid(verdictType))
     val out = PacketStream(verdictType)

@@ -61,7 +61,7 @@ class NetworkPathSpec extends AnyFunSuite with InnerPathsModel {
     bench.toLink.map(_.sa).headOption
   }
 
-  /** Trees of the same addresses: what `image` holds as IPv4 and IPv6 are IPv4's of two networks. */
+  /** Trees of the same addresses: those of `image` for IPv4 and IPv6 are IPv4's of two networks. */
   private def load(bench: InnerBench, image: PrefixRows, policies: Boolean): Unit = {
     for ((index, row) <- image.nodes) write(bench, InnerTables.prefix, index, row)
     for ((index, row) <- image.children) write(bench, InnerTables.prefixChild, index, row)
