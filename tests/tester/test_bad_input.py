@@ -42,10 +42,20 @@ def key(length: int) -> str:
 SHA256 = f'auth-trunc "hmac(sha256)" {key(32)} 128'
 
 BRIDGE = "link add br0 type bridge\nlink set red master br0\nlink set black master br0\n"
+VRF = "link add blue type vrf table 10\n"
 HOSTS = f'xfrm state add src {NEAR} dst {FAR} proto esp spi 0x1 mode transport aead "rfc4106(gcm(aes))" 0x{KEY} 128'
 
 BATCHES = {
     "does not parse": ("xfrm state add banana", 1, "banana"),
+    "VRF that is not there": (POLICY + "dev blue", 1, "there is no VRF blue"),
+    "VRF in Linux's own table": ("link add blue type vrf table 254", 1, "not 253 to 255"),
+    "two VRFs of one table": (VRF + "link add green type vrf table 10", 2, "the VRF blue has the table 10 already"),
+    "port in a VRF": (VRF + "link set red master blue", 2, "a VRF has VLANs of red alone"),
+    "clear packets out of a VRF": (
+        VRF + "xfrm policy add dst 10.2.0.0/16 dev blue dir out",
+        2,
+        "let clear packets out to black, which is in no VRF",
+    ),
     "key of the wrong length": (STATE + "5a" * 35 + " 128", 1, "it must have 20, 28 or 36"),
     "second SA with the same SPI": (f"{STATE}{KEY} 128\n{STATE}{KEY} 128", 2, "0x1"),
     "DES": (SA + f"enc des {key(8)}", 1, "des is refused: RFC 8221"),
@@ -122,7 +132,7 @@ BATCHES = {
     "another kind of link": (
         "link add br0 type dummy",
         1,
-        "a bridge over red and black, VLANs of them and XFRM interfaces are the links",
+        "a bridge over red and black, VLANs of them, VRFs and XFRM interfaces are the links",
     ),
     "tunnel in a bridge": (f"{BRIDGE}{STATE}{KEY} 128", 4, "is in tunnel mode, whose packets are routed"),
     "DF in transport mode": (

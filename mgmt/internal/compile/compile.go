@@ -65,8 +65,12 @@ type Target struct {
 	BypassEncrypt, BypassDecrypt bool
 	// Ways are prefixes of the trees, and NoWay those of Linux's that have no next hop with a row,
 	// by device.
-	Ways  map[string][]Way
-	NoWay map[string][]netip.Prefix
+	Ways map[string][]Way
+	// Apart are those of the networks of VRFs, by number; nil of a part, which changes none.
+	Apart map[int][]Way
+	// Networks are the rows of VLANs that are in VRFs; nil of a part.
+	Networks map[int]Row
+	NoWay    map[string][]netip.Prefix
 	// Leads are the next hops that rows of SAs and policies lead to.
 	Leads []Lead
 	// Part says what the tables hold besides, if the target is of a part alone: all that it does
@@ -81,7 +85,7 @@ type compiler struct {
 	sizes    Sizes
 	report   *model.Report
 	out      Target
-	hopRows  map[string]map[netip.Addr]int
+	hopRows  map[model.NextHop]int
 	reuse    bool                        // rows of going entries may be taken at once
 	sets     map[*model.SA][]set         // of inbound SAs, as policies name them
 	selector map[*model.SA]xfrm.Selector // of those that one selector is enough for
@@ -95,7 +99,7 @@ type compiler struct {
 func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Report) (*Target, error) {
 	c := newCompiler(m, old, sizes, r)
 	c.reuse = reuse
-	for _, step := range []func() error{c.checkSteering, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.steering, c.inPolicies, c.outboundSAs, c.inboundSAs, c.peers, c.gateways, c.ways} {
+	for _, step := range []func() error{c.checkSteering, c.checkNetworks, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.placeDummies, c.placeDSCPs, c.outPolicies, c.steering, c.inPolicies, c.outboundSAs, c.inboundSAs, c.peers, c.networks, c.gateways, c.ways} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -110,11 +114,8 @@ func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Repor
 }
 
 func newCompiler(m *model.Model, old *Image, sizes Sizes, r *model.Report) *compiler {
-	c := &compiler{m: m, old: old, sizes: sizes, report: r, hopRows: map[string]map[netip.Addr]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
+	c := &compiler{m: m, old: old, sizes: sizes, report: r, hopRows: map[model.NextHop]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
 	c.out = Target{Named: map[netip.Prefix][]Placed{}, Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Hosts: map[string][]Placed{}, Ways: map[string][]Way{}, NoWay: map[string][]netip.Prefix{}, Wanted: map[model.NextHop]bool{}}
-	for _, dev := range model.Devices {
-		c.hopRows[dev] = map[netip.Addr]int{}
-	}
 	return c
 }
 

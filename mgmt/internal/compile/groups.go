@@ -162,7 +162,7 @@ func (c *compiler) inboundRules(groups []*group, all []*model.Policy, until map[
 		case letsIn(e.policy):
 			d.action = regs.ActionBypass // the outer chip names the next hop
 		}
-		rules := partsOf(e.policy, ruleRows(e.sel, d))
+		rules := partsOf(e.policy, c.ruleRows(e.sel, d))
 		for i := range rules {
 			rules[i].Owner, rules[i].Whole = owner, e.group == nil
 		}

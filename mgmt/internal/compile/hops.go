@@ -11,18 +11,22 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// hop gives the next-hop row of a device for everything in a prefix.
-func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p model.Path, err error) {
-	p = c.m.Lookup(dev, to)
-	c.lead(dev, p.Hop, c.wantHop(dev, to, p))
+// hop gives the next-hop row of a device for everything in a prefix, as packets of a VRF find it;
+// "" is none.
+func (c *compiler) hop(dev, vrf string, to netip.Prefix, pos xfrm.Pos) (row int, p model.Path, err error) {
+	own, network := c.m.Inside(vrf), c.m.NetworkOf(vrf)
+	if p = own.Lookup(dev, to); network != 0 && own.HasRow(model.NextHop{Dev: dev, IP: p.Hop}) && !own.Routed(dev, p.Hop) {
+		p.Hop = netip.Addr{} // a host is reached by its own row, and is no way to others
+	}
+	c.lead(Lead{Dev: dev, Hop: p.Hop, Wanted: c.wantHop(dev, vrf, to, p), Network: network})
 	if p.Many {
 		c.report.Warn(pos, "for dst %s there are different next hops on %s, but one entry has one: all of it goes to %s", xfrm.PrefixText(to), dev, hopText(p.Hop))
 	}
 	if !p.Hop.IsValid() {
 		return 0, p, nil
 	}
-	row, full := c.hopRow(dev, p.Hop)
-	if full && !c.m.ByHand(model.NextHop{Dev: dev, IP: p.Hop}) && !c.m.Routed(dev, p.Hop) {
+	row, full := c.hopRow(model.NextHop{Dev: dev, IP: p.Hop, Network: network})
+	if full && !own.ByHand(model.NextHop{Dev: dev, IP: p.Hop}) && !own.Routed(dev, p.Hop) {
 		c.report.Warn(pos, "no room for the next hop %s, which was learned: the table of %s has %d rows, and what goes there goes to the default", p.Hop, dev, c.hopSize(dev))
 		return 0, p, nil
 	} else if full {
@@ -32,32 +36,26 @@ func (c *compiler) hop(dev string, to netip.Prefix, pos xfrm.Pos) (row int, p mo
 }
 
 // hopRow gives the next-hop row of an address; full if there is no room for a new one.
-func (c *compiler) hopRow(dev string, hop netip.Addr) (row int, full bool) {
-	row, ok := c.hopRows[dev][hop]
+func (c *compiler) hopRow(hop model.NextHop) (row int, full bool) {
+	row, ok := c.hopRows[hop]
 	if ok {
 		return row, false
 	}
-	old := c.old.Hops(dev)
-	for index, h := range old {
-		if h.IP == hop {
-			row = index
-		}
-	}
-	if row == 0 {
+	if row, _ = c.old.hopRow(hop); row == 0 {
 		taken := map[int]bool{0: true}
-		for _, index := range c.hopRows[dev] {
-			taken[index] = true
+		for other, index := range c.hopRows {
+			taken[index] = taken[index] || other.Dev == hop.Dev
 		}
-		for index := range old {
-			taken[index] = taken[index] || !c.reuse || c.old.Grouped(dev, index)
+		for index := range c.old.Hops(hop.Dev) {
+			taken[index] = taken[index] || !c.reuse || c.old.Grouped(hop.Dev, index)
 		}
 		for row = 1; taken[row]; row++ {
 		}
-		if row >= c.hopSize(dev) {
+		if row >= c.hopSize(hop.Dev) {
 			return 0, true
 		}
 	}
-	c.hopRows[dev][hop] = row
+	c.hopRows[hop] = row
 	return row, false
 }
 
@@ -74,9 +72,10 @@ func (c *compiler) noHop(dev string, hop netip.Addr, pos xfrm.Pos) error {
 
 // lead notes where the rows that are made lead to. If only some are made, those of policies led
 // there before.
-func (c *compiler) lead(dev string, hop, wanted netip.Addr) {
+func (c *compiler) lead(l Lead) {
 	if c.standing == nil || c.user != 0 {
-		c.out.Leads = append(c.out.Leads, Lead{c.user, dev, hop, wanted})
+		l.User = c.user
+		c.out.Leads = append(c.out.Leads, l)
 	}
 }
 
@@ -94,14 +93,20 @@ func (c *compiler) hops() {
 		if c.m.Links[dev].Default != nil {
 			rows[0] = Hop{Row: hopRow(*c.m.Links[dev].Default, nil, false)}
 		}
-		for ip, index := range c.hopRows[dev] {
-			h := Hop{IP: ip}
-			if mac := c.m.Station(dev, ip); mac != (xfrm.MAC{}) && ip != model.Nowhere {
-				h.Row = hopRow(mac, c.m.TagsOf(c.m.HopVLAN(dev, ip)), c.m.LeadsInside(dev, ip.Is6()))
-			}
-			rows[index] = h
-		}
 		c.out.Hops[dev] = rows
+	}
+	inside := c.inside()
+	for hop, index := range c.hopRows {
+		own, dev, ip := inside[hop.Network], hop.Dev, hop.IP
+		h := Hop{IP: ip, Network: hop.Network}
+		mac := own.Station(dev, ip)
+		if hop.Network != 0 && !own.ByHand(model.NextHop{Dev: dev, IP: ip}) {
+			mac = xfrm.MAC{} // the default station is in network 0
+		}
+		if mac != (xfrm.MAC{}) && ip != model.Nowhere {
+			h.Row = hopRow(mac, c.m.TagsOf(own.HopVLAN(dev, ip)), hop.Network == 0 && own.LeadsInside(dev, ip.Is6()))
+		}
+		c.out.Hops[dev][index] = h
 	}
 }
 
@@ -111,18 +116,23 @@ func (c *compiler) hosts() {
 	if c.m.Bump() {
 		return
 	}
-	add := func(host model.NextHop, mac xfrm.MAC, learned bool) {
-		row := hostRow(host.IP, mac, c.m.TagsOf(c.m.HopVLAN(host.Dev, host.IP)))
+	add := func(host model.NextHop, mac xfrm.MAC, tags []byte, learned bool) {
+		row := hostRow(host, mac, tags)
 		c.out.Hosts[host.Dev] = append(c.out.Hosts[host.Dev], Placed{Owner: "the host " + host.IP.String(), Row: row, Optional: learned})
 	}
-	for _, n := range c.m.Neighs {
-		if host := (model.NextHop{Dev: n.Dev, IP: n.IP}); c.m.HasRow(host) {
-			add(host, n.MAC, false)
+	inside := c.inside()
+	for _, number := range slices.Sorted(maps.Keys(inside)) {
+		own := inside[number]
+		for _, n := range own.Neighs {
+			if host := (model.NextHop{Dev: n.Dev, IP: n.IP}); own.HasRow(host) {
+				host.Network = number
+				add(host, n.MAC, c.m.TagsOf(n.VLAN), false)
+			}
 		}
 	}
 	for _, host := range slices.SortedFunc(maps.Keys(c.m.Learned), model.NextHop.Compare) {
 		if c.m.Resolves(host) && !c.m.ByHand(host) {
-			add(host, c.m.Learned[host], true)
+			add(host, c.m.Learned[host], c.m.TagsOf(c.m.HopVLAN(host.Dev, host.IP)), true)
 		}
 	}
 }
@@ -139,8 +149,9 @@ func (c *compiler) want(h model.NextHop) netip.Addr {
 
 // wantHop notes the next hop of a prefix, and gives it: its gateway, or the one host that it is, if
 // that is on the port's network.
-func (c *compiler) wantHop(dev string, to netip.Prefix, p model.Path) netip.Addr {
+func (c *compiler) wantHop(dev, vrf string, to netip.Prefix, p model.Path) netip.Addr {
 	switch {
+	case vrf != "": // the hosts of a VRF are written
 	case p.Hop.IsValid():
 		return c.want(model.NextHop{Dev: dev, IP: p.Hop})
 	case to.IsValid() && to.IsSingleIP() && c.m.PlaceOf(to.Addr()).Dev == dev:

@@ -24,8 +24,9 @@ func (i *Image) BlocksOf(sas map[int]bool) map[int]bool {
 // Hop is a next-hop row and whose it is; row 0 belongs to no address. An empty Row is not valid on
 // the chip.
 type Hop struct {
-	IP  netip.Addr `json:"ip"`
-	Row Row        `json:"row"`
+	IP      netip.Addr `json:"ip"`
+	Row     Row        `json:"row"`
+	Network int        `json:"network,omitempty"`
 }
 
 // Rule is a ternary row and its owner: a selector, or a part of one with ranges.
@@ -67,8 +68,10 @@ type Image struct {
 	BlackHopGroup    map[int]Row `json:"black_hop_group,omitempty"`
 	// PrefixPolicy are the policies by prefix, to which the tree leads, too.
 	PrefixPolicy map[int]Row `json:"prefix_policy,omitempty"`
-	OutKeys      RowSet      `json:"out_keys"`
-	InKeys       RowSet      `json:"in_keys"`
+	// Network are the VLANs in VRFs.
+	Network map[int]Row `json:"network,omitempty"`
+	OutKeys RowSet      `json:"out_keys"`
+	InKeys  RowSet      `json:"in_keys"`
 }
 
 // Rows are the tables of rows by their names.
@@ -79,6 +82,7 @@ func (i *Image) Rows() map[string]*map[int]Row {
 		regs.InnerTableHost.Name: &i.Host, regs.OuterTableBlackHost.Name: &i.BlackHost, regs.OuterTablePeer.Name: &i.Peer,
 		regs.InnerTablePrefix.Name: &i.Prefix, regs.InnerTablePrefixChild.Name: &i.PrefixChild, regs.InnerTablePrefixRoot.Name: &i.PrefixRoot,
 		regs.InnerTableHopGroup.Name: &i.HopGroup, regs.InnerTablePrefixPolicy.Name: &i.PrefixPolicy,
+		regs.InnerTableNetwork.Name:     &i.Network,
 		regs.OuterTableBlackPrefix.Name: &i.BlackPrefix, regs.OuterTableBlackPrefixChild.Name: &i.BlackPrefixChild, regs.OuterTableBlackPrefixRoot.Name: &i.BlackPrefixRoot,
 		regs.OuterTableBlackHopGroup.Name: &i.BlackHopGroup,
 	}

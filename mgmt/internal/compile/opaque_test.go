@@ -32,7 +32,7 @@ xfrm policy add src ::/0 sport opaque dir in priority 9 action block`)
 		t.Errorf("%d flows", n)
 	}
 	key := func(src, dst string, proto, last byte) []byte {
-		return slices.Concat(testbox.IpBytes(src, 16), testbox.IpBytes(dst, 16), testbox.Le16(0), testbox.Le16(0), []byte{proto, last})
+		return slices.Concat(testbox.IpBytes(src, 16), testbox.IpBytes(dst, 16), testbox.Le16(0), testbox.Le16(0), []byte{proto, last, 0})
 	}
 	size := 1 << r.Fake.Get(transport.Inner, regs.CommonCapabilityFlowBits)
 	for what, k := range map[string][]byte{"TCP": key("10.1.0.1", "10.2.0.2", 6, 4), "ICMPv6": key("2001:db8::1", "2001:db8::2", 58, 6)} {

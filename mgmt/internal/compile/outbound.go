@@ -145,7 +145,7 @@ func (c *compiler) bypass(p *model.Policy) error {
 			c.decide(p, sel, d)
 			return nil
 		}
-		rows = append(rows, ruleRows(sel, d)...)
+		rows = append(rows, c.ruleRows(sel, d)...)
 	}
 	c.decideBy(p, p.Selector, rows)
 	return nil
@@ -157,7 +157,7 @@ func (c *compiler) bypassHop(dev string, to netip.Prefix, pos xfrm.Pos) (row int
 	if c.m.Bump() {
 		return 0, 0, nil
 	}
-	row, path, err := c.hop(dev, to, pos)
+	row, path, err := c.hop(dev, "", to, pos)
 	return row, cmp.Or(path.Mtu, c.m.Mtu(dev)), err
 }
 
@@ -166,13 +166,13 @@ func (c *compiler) bypassHop(dev string, to netip.Prefix, pos xfrm.Pos) (row int
 func (c *compiler) decide(p *model.Policy, sel xfrm.Selector, d decision) {
 	switch {
 	case model.Exact(p.Selector):
-		c.out.Flows = append(c.out.Flows, placedOf(p, flowRow(packetOf(sel), d)))
+		c.out.Flows = append(c.out.Flows, placedOf(p, flowRow(c.packetOf(sel), d)))
 		return
 	case c.byPrefix(p):
 		c.out.Named[p.Dst] = append(c.out.Named[p.Dst], placedOf(p, namedRow(p.Src, d)))
 		return
 	}
-	c.decideBy(p, sel, ruleRows(sel, d))
+	c.decideBy(p, sel, c.ruleRows(sel, d))
 }
 
 // decideBy makes the rules of such packets.

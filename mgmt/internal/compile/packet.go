@@ -30,6 +30,14 @@ type packet struct {
 	src, dst                 netip.Addr
 	srcPort, dstPort         xfrm.Range // of ICMP its type and code, of a mobility header its type
 	protocol, version, upper wanted
+	network                  int // its number
+}
+
+// packetOf has the number of the selector's network besides.
+func (c *compiler) packetOf(s xfrm.Selector) packet {
+	p := packetOf(s)
+	p.network = c.m.NetworkOf(s.VRF)
+	return p
 }
 
 func packetOf(s xfrm.Selector) packet {

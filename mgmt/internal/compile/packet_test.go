@@ -60,13 +60,13 @@ func keyed(src, dst, sport, dport, proto, version, upper string) []place {
 }
 
 func decided(sa, priority, valid, action, usage string) []place {
-	return []place{{"sa", 319, 304, sa}, {"priority", 351, 320, priority}, {"valid", 352, 352, valid}, {"action", 354, 353, action}, {"usage", 403, 384, usage}}
+	return []place{{"sa", 431, 416, sa}, {"priority", 351, 320, priority}, {"valid", 352, 352, valid}, {"action", 354, 353, action}, {"usage", 403, 384, usage}}
 }
 
 func masks(src, dst, sport, dport, proto, version, upper string) []place {
 	return []place{
-		{"src_mask", 543, 416, src}, {"dst_mask", 671, 544, dst}, {"src_port_mask", 687, 672, sport}, {"dst_port_mask", 703, 688, dport},
-		{"protocol_mask", 711, 704, proto}, {"version_mask", 715, 712, version}, {"upper_mask", 719, 716, upper},
+		{"src_mask", 559, 432, src}, {"dst_mask", 687, 560, dst}, {"src_port_mask", 703, 688, sport}, {"dst_port_mask", 719, 704, dport},
+		{"protocol_mask", 727, 720, proto}, {"version_mask", 731, 728, version}, {"upper_mask", 735, 732, upper}, {"network_mask", 741, 736, "3f"},
 	}
 }
 

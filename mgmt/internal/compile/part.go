@@ -46,7 +46,7 @@ func CompilePart(m *model.Model, old *Image, standing *Standing, sizes Sizes, r 
 	c := newCompiler(m, old, sizes, r)
 	c.standing, c.out.Part = standing, &Part{}
 	c.out.BypassEncrypt, c.out.BypassDecrypt = standing.bypass[0], standing.bypass[1]
-	for _, step := range []func() error{c.onlyPlainSAs, c.onlyPlainPolicies, c.checkSteering, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.leaveGone, c.partOut, c.steering, c.partIn, c.outboundSAs, c.inboundSAs, c.partSelectors, c.partPeers, c.gateways, c.ways} {
+	for _, step := range []func() error{c.onlyPlainSAs, c.onlyPlainPolicies, c.checkSteering, c.checkNetworks, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.leaveGone, c.partOut, c.steering, c.partIn, c.outboundSAs, c.inboundSAs, c.partSelectors, c.partPeers, c.gateways, c.ways} {
 		if step() != nil {
 			return nil, false
 		}
@@ -140,7 +140,7 @@ func (c *compiler) leaveGone() error {
 		switch {
 		case p.Dir != xfrm.DirOut, p.IfID != 0:
 		case model.Exact(p.Selector):
-			part.Flows = append(part.Flows, FlowKey(flowRow(packetOf(p.Selector), decision{})))
+			part.Flows = append(part.Flows, FlowKey(flowRow(c.packetOf(p.Selector), decision{})))
 		case c.hasNamed() && c.m.Policies.WasByPrefix(p):
 			c.out.Named[p.Dst] = nil
 		default:
@@ -164,12 +164,12 @@ func (c *compiler) leaveGone() error {
 		wanted[hop] = n
 	}
 	for _, lead := range part.Ended {
-		stay[model.NextHop{Dev: lead.Dev, IP: lead.Hop}]--
-		wanted[model.NextHop{Dev: lead.Dev, IP: lead.Wanted}]--
+		stay[model.NextHop{Dev: lead.Dev, IP: lead.Hop, Network: lead.Network}]--
+		wanted[model.NextHop{Dev: lead.Dev, IP: lead.Wanted, Network: lead.Network}]--
 	}
 	for hop, n := range stay {
-		if row, found := c.old.hopRow(hop.Dev, hop.IP); n > 0 && found {
-			c.hopRows[hop.Dev][hop.IP] = row
+		if row, found := c.old.hopRow(hop); n > 0 && found {
+			c.hopRows[hop] = row
 		}
 	}
 	for hop, n := range wanted {
@@ -223,6 +223,9 @@ func (c *compiler) partOut() error {
 	}
 	if c.out.Part.Rules {
 		policies = append(policies, c.rules()...)
+		for _, v := range c.m.VRFs {
+			c.ownAddresses(v)
+		}
 	}
 	for _, p := range policies {
 		if c.byDSCP(p) {

@@ -82,6 +82,8 @@ func (c *compiler) inRule(p *model.Policy, open []*model.Policy) error {
 	}
 	d := decision{action: regs.ActionDiscard, priority: p.Priority}
 	switch {
+	case p.VRF != "":
+		return nil // clear packets from black are in no VRF
 	case p.Template != nil:
 		// Clear packets that should have come through the tunnel are discarded. That is the
 		// default, unless a rule that comes later would let them in.
@@ -93,7 +95,7 @@ func (c *compiler) inRule(p *model.Policy, open []*model.Policy) error {
 	case p.Action == xfrm.ActionPunt:
 		d.action = regs.ActionPunt
 	}
-	c.out.OuterRules = append(c.out.OuterRules, partsOf(p, ruleRows(p.Selector, d))...)
+	c.out.OuterRules = append(c.out.OuterRules, partsOf(p, c.ruleRows(p.Selector, d))...)
 	return nil
 }
 
@@ -107,7 +109,7 @@ func (c *compiler) bypassIn(p *model.Policy) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, ruleRows(sel, decision{action: regs.ActionBypass, argument: uint64(row), priority: p.Priority})...)
+		rows = append(rows, c.ruleRows(sel, decision{action: regs.ActionBypass, argument: uint64(row), priority: p.Priority})...)
 	}
 	c.out.OuterRules = append(c.out.OuterRules, partsOf(p, rows)...)
 	return nil

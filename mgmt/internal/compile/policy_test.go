@@ -162,7 +162,7 @@ func hosts(r *rig) string {
 			if regs.HostRow.Version.Get(row) == 4 {
 				addr = netip.AddrFrom4([4]byte(bytes[12:]))
 			}
-			out = append(out, fmt.Sprintf("%s:%02x", addr, bytes[17+5]))
+			out = append(out, fmt.Sprintf("%s:%02x", addr, bytes[18+5]))
 		}
 	}
 	slices.Sort(out)

@@ -32,7 +32,7 @@ func (r Row) low(bytes int) string {
 
 // FlowKey and sadKey give the lookup key of a row of a cuckoo table. A router finds an SA by its
 // SPI alone. A bump in the wire, whose SAs are in transport mode, finds it by SPI and destination.
-func FlowKey(r Row) string { return r.low(38) }
+func FlowKey(r Row) string { return r.low(39) }
 
 func SadKey(r Row) string {
 	const spi, whole = 4, 21
@@ -43,7 +43,9 @@ func SadKey(r Row) string {
 }
 
 // HostKey gives that of a row of hosts.
-func HostKey(r Row) string { return addressKey(r, regs.HostRow.Version) }
+func HostKey(r Row) string {
+	return addressKey(r, regs.HostRow.Version)[:16] + string(binary.LittleEndian.AppendUint16(nil, uint16(regs.HostRow.Version.Get(r)|regs.HostRow.Network.Get(r)<<regs.HostRow.Version.Width)))
+}
 
 // addressKey is that of rows that begin with an address, and have its version behind it.
 func addressKey(r Row, version regs.Field) string {
@@ -78,6 +80,7 @@ type decision struct {
 func flowRow(p packet, d decision) Row {
 	row := newRow(regs.FlowRow.Bits)
 	p.put(row)
+	regs.FlowRow.Network.Put(row, uint64(p.network))
 	d.put(row)
 	return row
 }
@@ -117,23 +120,24 @@ func namedRow(src netip.Prefix, d decision) Row {
 
 // ruleRows are the rows of a selector, one for each two prefixes of its sides and each block of its
 // ranges. Each begins as a flow row does (regs/rows.rdl).
-func ruleRows(s xfrm.Selector, d decision) (rows []Row) {
+func (c *compiler) ruleRows(s xfrm.Selector, d decision) (rows []Row) {
 	for _, part := range s.Parts() {
-		rows = append(rows, partRows(part, d)...)
+		rows = append(rows, partRows(part, c.packetOf(part), d)...)
 	}
 	return rows
 }
 
 // partRows are those of a selector of one prefix a side.
-func partRows(s xfrm.Selector, d decision) (rows []Row) {
+func partRows(s xfrm.Selector, whole packet, d decision) (rows []Row) {
 	f := regs.RuleRow
-	for _, p := range packetOf(s).blocks() {
+	for _, p := range whole.blocks() {
 		row := newRow(f.Bits)
 		copy(row, flowRow(p, d))
 		f.SrcMask.PutBytes(row, prefixMask(s.Src))
 		f.DstMask.PutBytes(row, prefixMask(s.Dst))
 		f.SrcPortMask.Put(row, portMask(p.srcPort))
 		f.DstPortMask.Put(row, portMask(p.dstPort))
+		f.NetworkMask.Put(row, 1<<f.NetworkMask.Width-1)
 		p.putMasks(row, f.ProtocolMask, f.VersionMask, f.UpperMask)
 		rows = append(rows, row)
 	}
@@ -192,10 +196,11 @@ func hopRow(mac xfrm.MAC, tags []byte, subnet bool) Row {
 	return row
 }
 
-// hostRow is a host straight behind red.
-func hostRow(host netip.Addr, mac xfrm.MAC, tags []byte) Row {
+// hostRow is a host straight behind a port.
+func hostRow(host model.NextHop, mac xfrm.MAC, tags []byte) Row {
 	f, row := regs.HostRow, newRow(regs.HostRow.Bits)
-	putAddress(row, f.Addr, f.Version, host)
+	putAddress(row, f.Addr, f.Version, host.IP)
+	f.Network.Put(row, uint64(host.Network))
 	f.Valid.Put(row, 1)
 	f.Mac.PutBytes(row, mac[:])
 	f.Tags.Put(row, uint64(len(tags)/4))

@@ -98,7 +98,7 @@ func (c *compiler) outboundSAs() error {
 		if sa.Mode == xfrm.ModeTransport {
 			continue // its packets keep their headers
 		}
-		row, p, err := c.hop(xfrm.Black, netip.PrefixFrom(sa.Dst, sa.Dst.BitLen()), sa.Pos)
+		row, p, err := c.hop(xfrm.Black, "", netip.PrefixFrom(sa.Dst, sa.Dst.BitLen()), sa.Pos)
 		if err != nil {
 			return err
 		}
@@ -141,6 +141,7 @@ func (c *compiler) selectorOf(sa *model.SA) error {
 	} else {
 		c.out.Selectors[sa.Row] = selectorRow(sa, c.selector[sa], row)
 	}
+	regs.SelectorRow.Network.Put(c.out.Selectors[sa.Row], uint64(c.m.NetworkOf(c.sets[sa][0].sel.VRF)))
 	if slices.ContainsFunc(c.sets[sa], func(s set) bool { return s.mss }) {
 		regs.SelectorRow.Mtu.Put(c.out.Selectors[sa.Row], uint64(c.m.ReturnMTU(sa)))
 	}
@@ -150,11 +151,12 @@ func (c *compiler) selectorOf(sa *model.SA) error {
 // inboundHop is the next hop of what an inbound SA decrypts: the one of all its selector sets, or
 // the default where they differ.
 func (c *compiler) inboundHop(sa *model.SA) (row int, err error) {
-	g := c.group[sa]
+	g, vrf := c.group[sa], c.sets[sa][0].sel.VRF
 	if g == nil {
-		row, _, err = c.hop(xfrm.Red, c.selector[sa].Dst, sa.Pos)
+		row, _, err = c.hop(xfrm.Red, vrf, c.selector[sa].Dst, sa.Pos)
 		return row, err
 	}
+	own := c.m.Inside(vrf)
 	var known xfrm.MAC
 	var all []xfrm.Selector
 	for _, s := range g.sets {
@@ -163,7 +165,7 @@ func (c *compiler) inboundHop(sa *model.SA) (row int, err error) {
 	to := all[0].Dst
 	for _, sel := range all {
 		// One station may have several names; where there is none at all, no packet goes anyway.
-		station := c.m.Station(xfrm.Red, c.m.Lookup(xfrm.Red, sel.Dst).Hop)
+		station := own.Station(xfrm.Red, own.Lookup(xfrm.Red, sel.Dst).Hop)
 		switch {
 		case station == (xfrm.MAC{}) || station == known:
 		case known == (xfrm.MAC{}):
@@ -173,6 +175,6 @@ func (c *compiler) inboundHop(sa *model.SA) (row int, err error) {
 			return 0, nil
 		}
 	}
-	row, _, err = c.hop(xfrm.Red, to, sa.Pos)
+	row, _, err = c.hop(xfrm.Red, vrf, to, sa.Pos)
 	return row, err
 }

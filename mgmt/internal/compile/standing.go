@@ -15,6 +15,8 @@ type Lead struct {
 	Dev    string
 	Hop    netip.Addr // invalid: the default one
 	Wanted netip.Addr // a host whose address is to be learned; invalid: none
+	// Network is the number of the network of both.
+	Network int
 }
 
 // Standing is what a change has to know of all the rows that it does not touch. It follows from the
@@ -63,7 +65,7 @@ func (s *Standing) count(lead Lead, by int) {
 		if !ip.IsValid() {
 			return
 		}
-		hop := model.NextHop{Dev: lead.Dev, IP: ip}
+		hop := model.NextHop{Dev: lead.Dev, IP: ip, Network: lead.Network}
 		if to[hop] += by; to[hop] == 0 {
 			delete(to, hop)
 		}
@@ -151,9 +153,9 @@ func (s *Standing) Follow(ch *model.Changes, t *Target, roomless []Placed, befor
 }
 
 // hopRow is the row of a next hop that is on the chip.
-func (i *Image) hopRow(dev string, ip netip.Addr) (row int, found bool) {
-	for index, h := range i.Hops(dev) {
-		if h.IP == ip {
+func (i *Image) hopRow(hop model.NextHop) (row int, found bool) {
+	for index, h := range i.Hops(hop.Dev) {
+		if h.IP == hop.IP && h.Network == hop.Network {
 			return index, true
 		}
 	}

@@ -4,10 +4,12 @@ package compile
 
 import (
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/steer"
+	"sallyport/mgmt/internal/vrf"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -131,3 +133,73 @@ func (c *compiler) steered(p *model.Policy, lead steer.Lead) (decision, error) {
 	sel.Dst = lead.Dst
 	return c.protection(p, &choices[0], sel)
 }
+
+// checkNetworks refuses policies and SAs that do not go with VRFs.
+func (c *compiler) checkNetworks() error { return vrf.Check(c.m) }
+
+// inside are the models of all networks, by number.
+func (c *compiler) inside() map[int]*model.Model {
+	all := map[int]*model.Model{0: c.m}
+	for _, v := range c.m.VRFs {
+		all[v.Number] = c.m.Inside(v.Name)
+	}
+	return all
+}
+
+// networks makes the rows of the VLANs in VRFs, the rules that punt packets to the box's own
+// addresses there, before all policies of the VRF, and the trees of their routes.
+func (c *compiler) networks() error {
+	c.out.Networks, c.out.Apart = map[int]Row{}, map[int][]Way{}
+	for _, v := range c.m.VLANs {
+		if v.VRF != "" {
+			f, row := regs.NetworkRow, newRow(regs.NetworkRow.Bits)
+			f.Network.Put(row, uint64(c.m.NetworkOf(v.VRF)))
+			f.Valid.Put(row, 1)
+			c.out.Networks[int(v.ID)] = row
+		}
+	}
+	for _, v := range c.m.VRFs {
+		c.ownAddresses(v)
+		if err := c.waysApart(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) ownAddresses(v model.VRF) {
+	for _, a := range v.Addrs {
+		host := netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen())
+		sel := xfrm.Selector{Src: xfrm.Everything, Dst: host, VRF: v.Name}
+		if host.Addr().Is6() {
+			sel.Src = xfrm.Everything6
+		}
+		for part, row := range c.ruleRows(sel, decision{action: regs.ActionPunt}) {
+			c.out.InnerRules = append(c.out.InnerRules, Placed{Owner: "the address " + sel.String(), Part: part, Row: row})
+		}
+	}
+}
+
+// waysApart makes the routes of a VRF, if any leads to a gateway. Without, packets go to hosts,
+// which have rows of their own, and no tree is needed: the chip has room for few.
+func (c *compiler) waysApart(v model.VRF) error {
+	if !slices.ContainsFunc(v.Routes, func(r model.Route) bool { return r.Via.IsValid() }) {
+		return nil
+	}
+	own := c.m.Inside(v.Name)
+	if c.sizes.Prefixes[xfrm.Red] == 0 {
+		return xfrm.Errorf(xfrm.Pos{}, "this inner chip has no tree of prefixes, and the routes of the VRF %s need one: delete them", v.Name)
+	}
+	for _, hop := range own.Gateways(xfrm.Red) {
+		if _, full := c.hopRow(model.NextHop{Dev: xfrm.Red, IP: hop, Network: v.Number}); full {
+			return c.noHop(xfrm.Red, hop, xfrm.Pos{})
+		}
+	}
+	for _, way := range own.Ways(xfrm.Red) {
+		c.out.Apart[v.Number] = append(c.out.Apart[v.Number], c.way(xfrm.Red, v.Number, way))
+	}
+	return nil
+}
+
+// NetworkRows are how many rows the table of networks has, one for each ID of a VLAN.
+const NetworkRows = 4096

@@ -22,7 +22,7 @@ func TestTransport(t *testing.T) {
 	r.Quiet(testbox.Hosts)
 	// MTU: 9582 - 20 - 8 - 8 - 16 = 9530, down to 9528: 9526 and the header of 20.
 	r.checkRow("rule", r.Fake.Table(transport.Inner, regs.InnerTableRule)[0], slices.Concat(keyed("a010001", "a020001", "0", "0", "0", "4", "0"),
-		[]place{{"sa", 319, 304, "0"}, {"priority", 351, 320, "5"}, {"valid", 352, 352, "1"}, {"action", 354, 353, "2"}, {"fragment", 355, 355, "0"},
+		[]place{{"sa", 431, 416, "0"}, {"priority", 351, 320, "5"}, {"valid", 352, 352, "1"}, {"action", 354, 353, "2"}, {"fragment", 355, 355, "0"},
 			{"mtu", 369, 356, "254a"}, {"transport", 370, 370, "1"}, {"usage", 403, 384, "1"}}, masks(ones, ones, "0", "0", "0", "f", "0")))
 	sad := sadPlaces("2001", "a010001", "4", "0")
 	r.checkRow("sad", r.SadRow(0x2001, "10.1.0.1"), append(sad, place{"transport", 170, 170, "1"}))

@@ -20,6 +20,8 @@ import (
 type Ways struct {
 	Table *prefixes.Table
 	Hops  map[netip.Prefix]prefixes.Hops
+	// Apart are those of networks of VRFs, by number.
+	Apart map[int]map[netip.Prefix]prefixes.Hops
 	// Rows are those of policies by prefix that are taken.
 	Rows RowSet
 	// Steered are the rows of each lead of routes to XFRM interfaces; nil if they are not known.
@@ -41,7 +43,7 @@ func (c *compiler) trees() []string {
 func (c *compiler) gateways() error {
 	for _, dev := range c.trees() {
 		for _, hop := range c.m.Gateways(dev) {
-			if _, full := c.hopRow(dev, hop); full {
+			if _, full := c.hopRow(model.NextHop{Dev: dev, IP: hop}); full {
 				if c.m.Routed(dev, hop) {
 					return c.noHop(dev, hop, xfrm.Pos{})
 				}
@@ -68,7 +70,7 @@ func (c *compiler) ways() error {
 			}
 		}
 		for _, way := range c.m.Ways(dev) {
-			c.way(dev, way)
+			c.out.Ways[dev] = append(c.out.Ways[dev], c.way(dev, 0, way))
 		}
 	}
 	return nil
@@ -80,7 +82,7 @@ func (c *compiler) learnedWays(dev string) {
 		way, is := c.m.WayOf(dev, p)
 		switch {
 		case is:
-			c.way(dev, way)
+			c.out.Ways[dev] = append(c.out.Ways[dev], c.way(dev, 0, way))
 		case learned.Treeable(p):
 			c.out.Ways[dev] = append(c.out.Ways[dev], Way{Route: prefixes.Route{Prefix: p}, Linux: true})
 		}
@@ -89,12 +91,12 @@ func (c *compiler) learnedWays(dev string) {
 
 // way makes one. Gateways without a next-hop row are left out, and a prefix without any other is
 // refused.
-func (c *compiler) way(dev string, w model.Way) {
+func (c *compiler) way(dev string, network int, w model.Way) Way {
 	hops := prefixes.Connected()
 	if len(w.Via) > 0 {
 		var rows []uint8
 		for _, via := range w.Via {
-			if row, has := c.hopRows[dev][via]; has {
+			if row, has := c.hopRows[model.NextHop{Dev: dev, IP: via, Network: network}]; has {
 				rows = append(rows, uint8(row))
 			}
 		}
@@ -103,7 +105,7 @@ func (c *compiler) way(dev string, w model.Way) {
 			c.out.NoWay[dev] = append(c.out.NoWay[dev], w.Prefix)
 		}
 	}
-	c.out.Ways[dev] = append(c.out.Ways[dev], Way{prefixes.Route{Prefix: w.Prefix, Hops: hops}, w.Linux})
+	return Way{prefixes.Route{Prefix: w.Prefix, Hops: hops}, w.Linux}
 }
 
 // Grouped says whether a group of next hops on the chip names a next-hop row of a device.
@@ -141,7 +143,7 @@ func WaysOf(i *Image, dev string, leaves int, steered bool) (*Ways, error) {
 		resume = prefixes.ResumeNested
 	}
 	table, err := resume(leaves, read)
-	ways := &Ways{Table: table, Hops: map[netip.Prefix]prefixes.Hops{}}
+	ways := &Ways{Table: table, Hops: map[netip.Prefix]prefixes.Hops{}, Apart: map[int]map[netip.Prefix]prefixes.Hops{}}
 	if dev == xfrm.Red {
 		for row := range i.PrefixPolicy {
 			ways.Rows.Add(row)

@@ -20,11 +20,13 @@ type answers struct {
 	mtu    func(v *session.View, flow xfrm.Selector) uint32
 	send   func(frame []byte) error
 	secret bool
+	// fromRed says that the packets came from red, whose tag tells their VRF.
+	fromRed bool
 }
 
 // toRed answers stations at the red port, from the address there.
 func toRed(send func(frame []byte) error) answers {
-	return answers{from: (*session.View).Router, mtu: (*session.View).TooLong, send: send}
+	return answers{from: (*session.View).Router, mtu: (*session.View).TooLong, send: send, fromRed: true}
 }
 
 // toBlack answers the senders of packets in clear for red. The policies decide over the message
@@ -101,7 +103,7 @@ func (d *Daemon) tellFault(frame []byte, fault judge, to answers) error {
 	if !ok {
 		return nil
 	}
-	v, from, err := d.answerer(flow, to)
+	v, from, err := d.answerer(frame, &flow, to)
 	if err != nil || !from.IsValid() {
 		return err
 	}
@@ -132,13 +134,17 @@ func (d *Daemon) reply(v *session.View, flow xfrm.Selector, message []byte, to a
 	return err == nil, err
 }
 
-// answerer is the address that answers the sender of a packet by ICMP; it is not valid if none
-// does.
-func (d *Daemon) answerer(flow xfrm.Selector, to answers) (v *session.View, from netip.Addr, err error) {
-	if v, err = d.view(); err == nil && punt.Answerable(flow) {
-		from = to.from(v, flow)
+// answerer is the address that answers the sender of the packet of a flow by ICMP, and notes the
+// flow's VRF. The address is not valid if none answers: so it is of a packet that came protected,
+// and may be of a VRF, for the message would meet the policies of no VRF.
+func (d *Daemon) answerer(frame []byte, flow *xfrm.Selector, to answers) (v *session.View, from netip.Addr, err error) {
+	if v, err = d.view(); err != nil || !punt.Answerable(*flow) || to.secret && v.MayBeApart(flow.Dst.Addr()) {
+		return v, from, err
 	}
-	return v, from, err
+	if to.fromRed {
+		flow.VRF = v.VRFOf(punt.OuterVLAN(frame))
+	}
+	return v, to.from(v, *flow), nil
 }
 
 // tellSenders answers frames that the inner chip punted because they are too long for their path,
@@ -146,11 +152,12 @@ func (d *Daemon) answerer(flow xfrm.Selector, to answers) (v *session.View, from
 // once in askAgain, no more than mostAsked flows in that time, and a source no more than its share.
 func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answers) error {
 	return d.eachFlow(ctx, frames, func(frame []byte, flow xfrm.Selector, note func() bool) error {
-		v, from, err := d.answerer(flow, to)
+		v, from, err := d.answerer(frame, &flow, to)
 		if err != nil || !from.IsValid() {
 			return err
 		}
 		packet, _ := punt.ReadPacket(frame, v.Skipped())
+		packet.VRF = flow.VRF
 		mtu := to.mtu(v, packet)
 		if mtu == 0 {
 			return nil

@@ -5,6 +5,7 @@ package daemon
 import (
 	"context"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"sallyport/mgmt/internal/events"
@@ -60,10 +61,12 @@ func (d *Daemon) eachFlow(ctx context.Context, frames <-chan []byte, handle func
 		case frame := <-frames:
 			flow, ok := punt.Flow(frame)
 			now := d.now()
-			if !ok || noted.waiting(flow, now) {
+			key := flow // equal flows of two VLANs may be of two VRFs
+			key.Dev = strconv.Itoa(int(punt.OuterVLAN(frame)))
+			if !ok || noted.waiting(key, now) {
 				continue
 			}
-			if err := handle(frame, flow, func() bool { return noted.add(flow, now) }); err != nil {
+			if err := handle(frame, flow, func() bool { return noted.add(key, now) }); err != nil {
 				return err
 			}
 		}
@@ -101,6 +104,7 @@ func (d *Daemon) acquire(frame []byte) (session.Asking, events.Event, error) {
 	if !ok {
 		return session.AskedNothing, events.Event{}, nil
 	}
+	packet.VRF = v.VRFOf(punt.OuterVLAN(frame))
 	asking, event := v.Acquire(packet)
 	return asking, event, nil
 }
@@ -121,6 +125,7 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan []byte, tunnel b
 			host, length, ok := punt.Destination(frame)
 			switch {
 			case !ok || uint32(length) > v.RedMTU(xfrm.Selector{}): // Linux would have to cut it
+			case tunnel && v.MayBeApart(host): // for a host of a VRF, perhaps
 			case v.Resolves(host):
 				d.host.waiting.Keep(host, waiting.Packet{Frame: frame, Tunnel: tunnel}, d.now())
 				d.seek(model.NextHop{Dev: xfrm.Red, IP: host})

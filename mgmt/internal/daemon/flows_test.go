@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
@@ -276,4 +278,42 @@ func sumOf(data []byte) uint16 {
 		sum += uint32(binary.BigEndian.Uint16(data[i:]))
 	}
 	return ^uint16(sum>>16 + sum&0xFFFF)
+}
+
+// TestAcquireInVRF: a punted packet is of the VRF of its outer tag. It asks for an SA by the policy
+// there, and so does one of another VRF with the same addresses at once; packets to the box's own
+// address there are Linux's; and the box knows which packets out of tunnels may be of a VRF.
+func TestAcquireInVRF(t *testing.T) {
+	r := newRig(t)
+	lines := []string{tunnel[0], "addr add 10.2.0.1/24 dev red"}
+	for id, name := range map[int]string{7: "blue", 8: "green"} {
+		lines = append(lines, fmt.Sprintf("link add link red name red.%d type vlan id %[1]d", id), fmt.Sprintf("link add %s type vrf table %d", name, id),
+			fmt.Sprintf("link set red.%d master %s", id, name),
+			fmt.Sprintf("xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dev %s dir out priority 5 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel", name, id))
+	}
+	lines = append(lines, "addr add 10.2.0.9/32 dev red.8", "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/24 dev blue dir in priority 5 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 7 mode tunnel")
+	r.must(lines...)
+	tagged := func(id byte) []byte {
+		frame := asked(t, 7)
+		return slices.Concat(frame[:12], []byte{0x81, 0, 0, id}, frame[12:])
+	}
+	for _, test := range []struct {
+		frame  []byte
+		asking session.Asking
+		reqid  uint32
+	}{{tagged(7), session.AskedSA, 7}, {tagged(8), session.AskedPunt, 0}, {asked(t, 7), session.AskedNothing, 0}, {tagged(9), session.AskedNothing, 0}} {
+		asking, event, err := r.daemon.acquire(test.frame)
+		if err != nil || asking != test.asking || event.ReqID != test.reqid {
+			t.Errorf("%x: asking %d for reqid %d, %v", test.frame, asking, event.ReqID, err)
+		}
+	}
+	v, err := r.daemon.view()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]bool{"10.2.0.9": true, "10.2.1.9": false, "2001:db8::9": false} {
+		if got := v.MayBeApart(netip.MustParseAddr(host)); got != want {
+			t.Errorf("a packet out of a tunnel to %s may be of a VRF: %v", host, got)
+		}
+	}
 }

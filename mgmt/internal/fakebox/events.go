@@ -31,11 +31,15 @@ func (b *Box) Arrive(sa uint16, from netip.AddrPort, authentic bool) {
 func (b *Box) Late(event uint32) { b.raise(&b.peers, event) }
 
 // Unresolved is a packet to a host at the port of the inner or the outer chip that has no row.
-func (b *Box) Unresolved(c transport.Chip, host netip.Addr) {
+func (b *Box) Unresolved(c transport.Chip, host netip.Addr) { b.UnresolvedIn(c, 0, host) }
+
+// UnresolvedIn is the same in a network.
+func (b *Box) UnresolvedIn(c transport.Chip, network uint32, host netip.Addr) {
 	event := []uint32{4, 0, 0, 0, 0}
 	if host.Is6() {
 		event[0] = 6
 	}
+	event[0] |= network << regs.InnerHostEventNetwork.LSB
 	bytes := host.AsSlice()
 	for n := range len(bytes) / 4 {
 		event[1+n] = binary.BigEndian.Uint32(bytes[len(bytes)-4*(n+1):])

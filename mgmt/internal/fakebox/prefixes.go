@@ -25,9 +25,12 @@ var treesOf = map[transport.Chip]trees{
 // Route is where a chip's tree of prefixes leads a packet to: "connected", its next-hop rows in
 // their order, or "" if no prefix holds the address. It follows the rows as regs/rows.rdl has them,
 // and fails on a way that leads to a row that is not valid.
-func (b *Box) Route(c transport.Chip, to netip.Addr) (string, error) {
+func (b *Box) Route(c transport.Chip, to netip.Addr) (string, error) { return b.RouteIn(c, 0, to) }
+
+// RouteIn is the same of a packet in a network.
+func (b *Box) RouteIn(c transport.Chip, network int, to netip.Addr) (string, error) {
 	t := treesOf[c]
-	group, _, err := b.walk(t, 0, 4, to)
+	group, _, err := b.walk(t, treesPerNetwork*network, 4, to)
 	if err != nil {
 		return "", err
 	}
@@ -48,13 +51,16 @@ func (b *Box) Route(c transport.Chip, to netip.Addr) (string, error) {
 	return fmt.Sprint(hops), nil
 }
 
-// Named is the row of `prefix_policy` that decides on a packet, or nil. Packets to groups have
-// none.
-func (b *Box) Named(from, to netip.Addr) ([]uint32, error) {
+// treesPerNetwork are the roots of a network: of routes and of policies, for IPv4 and IPv6.
+const treesPerNetwork = 4
+
+// Named is the row of `prefix_policy` that decides on a packet of a network, or nil. Packets to
+// groups have none.
+func (b *Box) Named(network int, from, to netip.Addr) ([]uint32, error) {
 	if to.IsMulticast() || to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return nil, nil
 	}
-	_, number, err := b.walk(treesOf[transport.Inner], 2, 5, to)
+	_, number, err := b.walk(treesOf[transport.Inner], treesPerNetwork*network+2, 5, to)
 	if err != nil || number == 0 {
 		return nil, err
 	}

@@ -92,10 +92,9 @@ func (b *Box) rows(c transport.Chip, number uint32) int {
 	case "peer":
 		return 1 << get(regs.CommonCapabilityPeerBits)
 	case "prefix_root":
-		if b.hasPolicies() {
-			return 4
-		}
-		return 2
+		return 256
+	case "network":
+		return 4096
 	case "prefix_policy":
 		if !b.hasPolicies() {
 			return 0

@@ -51,7 +51,8 @@ func condition(row []uint32) string {
 // a row's.
 func Matches(row, key []uint32) bool {
 	for i, word := range key {
-		if (word^row[i])&row[i+regs.RuleRow.SrcMask.LSB/32] != 0 {
+		mask := regs.Field{LSB: regs.RuleRow.SrcMask.LSB + 32*i, Width: 32}
+		if uint64(word^row[i])&mask.Get(row) != 0 {
 			return false
 		}
 	}

@@ -45,6 +45,8 @@ func (m *Model) Apply(command xfrm.Command, l Listing) (string, error) {
 		return "", m.addVLAN(c)
 	case xfrm.Interface:
 		return "", m.addInterface(c)
+	case xfrm.VRF:
+		return "", m.addVRF(c)
 	case xfrm.LinkDelete:
 		return "", m.deleteLink(c)
 	case xfrm.Route:
@@ -149,6 +151,9 @@ var kernelDir = map[xfrm.Dir]uint32{xfrm.DirIn: 0, xfrm.DirOut: 1, xfrm.DirFwd: 
 
 func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	p := &Policy{Policy: c.Policy, Age: m.age(), Pos: c.Pos, Fresh: true}
+	if p.VRF != "" && m.vrf(p.VRF) == nil {
+		return noVRF(p.VRF, c.Pos)
+	}
 	old := m.Policies.Find(p.Selector, p.Dir, p.IfID)
 	if old != nil && !c.Update {
 		where := "it is installed already"

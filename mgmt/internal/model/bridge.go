@@ -24,9 +24,9 @@ func (m *Model) addBridge(c xfrm.Bridge) error {
 	return nil
 }
 
-// hasDevice says whether there is a bridge, a VLAN's device or an XFRM interface of a name.
+// hasDevice says whether there is a bridge, a VLAN's device, a VRF or an XFRM interface of a name.
 func (m *Model) hasDevice(name string) bool {
-	return m.Bridge == name || m.vlan(name) != nil || m.Interface(name) != nil
+	return m.Bridge == name || m.vlan(name) != nil || m.vrf(name) != nil || m.Interface(name) != nil
 }
 
 // Interface is the XFRM interface of a name, or nil.
@@ -62,7 +62,8 @@ func (m *Model) deleteInterface(name string, pos xfrm.Pos) error {
 	return nil
 }
 
-// deleteLink deletes the bridge, which takes its ports out, a VLAN's device or an XFRM interface.
+// deleteLink deletes the bridge, which takes its ports out, a VLAN's device, a VRF or an XFRM
+// interface.
 func (m *Model) deleteLink(c xfrm.LinkDelete) error {
 	if m.vlan(c.Name) != nil {
 		return m.deleteVLAN(c.Name, c.Pos)
@@ -70,19 +71,25 @@ func (m *Model) deleteLink(c xfrm.LinkDelete) error {
 	if m.Interface(c.Name) != nil {
 		return m.deleteInterface(c.Name, c.Pos)
 	}
+	if m.vrf(c.Name) != nil {
+		return m.deleteVRF(c.Name, c.Pos)
+	}
 	if m.Bridge != c.Name {
-		return xfrm.Errorf(c.Pos, "there is no bridge, VLAN or XFRM interface %s", c.Name)
+		return xfrm.Errorf(c.Pos, "there is no bridge, VLAN, VRF or XFRM interface %s", c.Name)
 	}
 	m.Bridge = ""
 	m.ungroup(c.Pos)
 	return nil
 }
 
-// linkAdded is `link set NAME up` of a bridge, a VLAN's device or an XFRM interface, which asks for
-// nothing.
+// linkAdded is `link set NAME` of a bridge, a VLAN's device, a VRF or an XFRM interface: up, which
+// asks for nothing, and of a VLAN the VRF that it goes into, or none.
 func (m *Model) linkAdded(c xfrm.Link) error {
 	if !m.hasDevice(c.Dev) {
-		return xfrm.Errorf(c.Pos, "unknown device %q: the devices are red and black, and there is no such bridge, VLAN or XFRM interface", c.Dev)
+		return xfrm.Errorf(c.Pos, "unknown device %q: the devices are red and black, and there is no such bridge, VLAN, VRF or XFRM interface", c.Dev)
+	}
+	if c.Master != nil {
+		return m.enslave(c)
 	}
 	return nil
 }
@@ -93,6 +100,8 @@ func (m *Model) master(c xfrm.Link, l *Link) error {
 	switch {
 	case *c.Master == "":
 		m.ungroup(c.Pos)
+	case m.vrf(*c.Master) != nil:
+		return xfrm.Errorf(c.Pos, "%s cannot go into the VRF %s: a VRF has VLANs of red alone", c.Dev, *c.Master)
 	case *c.Master != m.Bridge:
 		return xfrm.Errorf(c.Pos, "there is no bridge %s: write `link add %s type bridge` first", *c.Master, *c.Master)
 	default:
@@ -122,6 +131,9 @@ func (m *Model) CheckBridge() error {
 	}
 	if m.Bump() && len(m.Interfaces) > 0 {
 		return xfrm.Errorf(m.bridged, "the box is a bridge, which has no routes, and so it can have no XFRM interface %s: delete one of them", m.Interfaces[0].Name)
+	}
+	if m.Bump() && len(m.VRFs) > 0 {
+		return xfrm.Errorf(m.bridged, "the box is a bridge, which has no routes, and so it can have no VRF %s: delete one of them", m.VRFs[0].Name)
 	}
 	for sa := range m.TouchedSAs() {
 		if err := m.checkMode(sa); err != nil {

@@ -128,7 +128,7 @@ func TestBridgeRefusals(t *testing.T) {
 		{"another bridge", testbox.Bridged, "link set red master br1", "f:1: there is no bridge br1"},
 		{"two bridges", testbox.Bridged, "link add br1 type bridge", "f:1: there is a bridge br0 already"},
 		{"the same again", testbox.Bridged, "link add br0 type bridge", "f:1: there is a bridge br0 already"},
-		{"no such bridge", testbox.Bridged, "link del br1", "f:1: there is no bridge, VLAN or XFRM interface br1"},
+		{"no such bridge", testbox.Bridged, "link del br1", "f:1: there is no bridge, VLAN, VRF or XFRM interface br1"},
 		{"up, but what", testbox.Bridged, "link set br1 up", "f:1: unknown device \"br1\""},
 		{"taken away by a port", testbox.Hosts, "addr add 10.9.0.1/24 dev red\nlink set black nomaster", "f:2: the bridge cannot go while there are SAs in transport mode, as spi 0x1001: delete them first"},
 		{"taken away", testbox.Hosts, "link del br0", "f:1: the bridge cannot go while there are SAs in transport mode, as spi 0x1001"},

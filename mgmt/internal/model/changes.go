@@ -27,6 +27,8 @@ type Changes struct {
 	// Interfaces says whether the origin has XFRM interfaces, and Closed whether the chip had no
 	// room for all of Linux's routes to them.
 	Interfaces, Closed bool
+	// Networks are the numbers of the origin's VRFs, by name.
+	Networks map[string]int
 	// Routes are those that were learned, by set; nil for a prefix that has none any more.
 	Routes map[string]map[netip.Prefix]*learned.Route
 }
@@ -36,7 +38,7 @@ func newChanges() Changes {
 	for _, set := range learned.Sets {
 		routes[set] = map[netip.Prefix]*learned.Route{}
 	}
-	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, false, false, routes}
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, false, false, map[string]int{}, routes}
 }
 
 // Added are the new SAs, the oldest first.
@@ -85,13 +87,20 @@ func (m *Model) Begin() *Model {
 	}
 	changes := newChanges()
 	changes.Interfaces, changes.Closed = len(m.Interfaces) > 0, m.FromLinux[learned.Steering].Refused() > 0
+	for _, v := range m.VRFs {
+		changes.Networks[v.Name] = v.Number
+	}
 	return &Model{SAs: m.SAs.copy(), Policies: m.Policies.copy(), Network: m.Network.copy(), FromLinux: routes, Changes: changes}
 }
 
 func (n *Network) copy() Network {
 	out := *n
 	out.Addrs, out.Routes, out.Neighs, out.VLANs = slices.Clone(n.Addrs), slices.Clone(n.Routes), slices.Clone(n.Neighs), slices.Clone(n.VLANs)
-	out.Interfaces = slices.Clone(n.Interfaces)
+	out.Interfaces, out.VRFs = slices.Clone(n.Interfaces), slices.Clone(n.VRFs)
+	for i := range out.VRFs {
+		v := &out.VRFs[i]
+		v.Addrs, v.Routes, v.Neighs = slices.Clone(v.Addrs), slices.Clone(v.Routes), slices.Clone(v.Neighs)
+	}
 	out.Links = map[string]*Link{}
 	for dev, link := range n.Links {
 		own := *link

@@ -12,14 +12,16 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// NextHop is a host straight behind a port.
+// NextHop is a host straight behind a port, in the network of a number. Hosts that are learned are
+// in network 0.
 type NextHop struct {
-	Dev string
-	IP  netip.Addr
+	Dev     string
+	IP      netip.Addr
+	Network int
 }
 
 func (h NextHop) Compare(o NextHop) int {
-	return cmp.Or(cmp.Compare(h.Dev, o.Dev), h.IP.Compare(o.IP))
+	return cmp.Or(cmp.Compare(h.Dev, o.Dev), cmp.Compare(h.Network, o.Network), h.IP.Compare(o.IP))
 }
 
 // MarshalText makes it a key of JSON.
@@ -68,8 +70,7 @@ func (m *Model) HasRow(h NextHop) bool {
 
 // Resolves says whether the box looks for a host that packets go to.
 func (m *Model) Resolves(h NextHop) bool {
-	own := slices.ContainsFunc(m.Addrs, func(a Address) bool { return a.Prefix.Addr() == h.IP })
-	return m.HasRow(h) && !own && !m.IsBroadcast(h.IP) && !h.IP.IsMulticast() && !m.Bump() && m.HopVLAN(h.Dev, h.IP) == ""
+	return m.HasRow(h) && !m.Owns(h.IP) && !m.IsBroadcast(h.IP) && !h.IP.IsMulticast() && !m.Bump() && m.HopVLAN(h.Dev, h.IP) == ""
 }
 
 // LearnRoutes takes routes of a set in place of those learned before for their prefixes. A route

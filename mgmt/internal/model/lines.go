@@ -33,20 +33,43 @@ func (m *Model) networkLines() []string {
 	for _, v := range m.VLANs {
 		add("link add link %s name %s type vlan protocol %s id %d", cmp.Or(v.Parent, v.Dev), v.VLAN, xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID)
 	}
+	for _, v := range m.VRFs {
+		add("link add %s type vrf table %d", v.Name, v.Table)
+	}
+	for _, v := range m.VLANs {
+		if v.VRF != "" {
+			add("link set %s master %s", v, v.VRF)
+		}
+	}
 	for _, i := range m.Interfaces {
 		add("link add %s type xfrm dev black if_id %s", i.Name, ifIDText(i.IfID))
 	}
 	out = append(out, m.portLines()...)
-	for _, a := range m.Addrs {
-		add("addr add %s dev %s", a.Prefix, a.Place)
-	}
-	for _, n := range m.Neighs {
-		add("neigh add %s lladdr %s dev %s", n.IP, n.MAC, n.Place)
-	}
-	for _, r := range m.Routes {
-		out = append(out, "route add "+r.line())
+	for _, net := range m.networks() {
+		for _, a := range net.Addrs {
+			add("addr add %s dev %s", a.Prefix, a.Place)
+		}
+		for _, n := range net.Neighs {
+			add("neigh add %s lladdr %s dev %s", n.IP, n.MAC, n.Place)
+		}
+		for _, r := range net.Routes {
+			out = append(out, "route add "+r.line()+net.vrfText())
+		}
 	}
 	return append(out, m.limitLines()...)
+}
+
+// networks are that of no VRF, and those of the VRFs.
+func (m *Model) networks() []VRF {
+	return append([]VRF{{Addrs: m.Addrs, Routes: m.Routes, Neighs: m.Neighs}}, m.VRFs...)
+}
+
+// vrfText names the VRF of a route.
+func (v *VRF) vrfText() string {
+	if v.Name == "" {
+		return ""
+	}
+	return " vrf " + v.Name
 }
 
 func (m *Model) portLines() (out []string) {

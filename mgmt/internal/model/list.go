@@ -163,8 +163,10 @@ func (m *Model) show(what string) string {
 	case "skip-headers":
 		fmt.Fprintf(&b, "%s\n", m.SkippedHeaders())
 	case "addr":
-		for _, a := range m.Addrs {
-			fmt.Fprintf(&b, "%s dev %s\n", a.Prefix, a.Place)
+		for _, net := range m.networks() {
+			for _, a := range net.Addrs {
+				fmt.Fprintf(&b, "%s dev %s\n", a.Prefix, a.Place)
+			}
 		}
 	case "link":
 		for _, dev := range Devices {
@@ -189,14 +191,23 @@ func (m *Model) show(what string) string {
 			fmt.Fprintf(&b, "%s type bridge\n", m.Bridge)
 		}
 		for _, v := range m.VLANs {
-			fmt.Fprintf(&b, "link %s name %s type vlan protocol %s id %d\n", cmp.Or(v.Parent, v.Dev), v, xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID)
+			fmt.Fprintf(&b, "link %s name %s type vlan protocol %s id %d", cmp.Or(v.Parent, v.Dev), v, xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID)
+			if v.VRF != "" {
+				fmt.Fprintf(&b, " master %s", v.VRF)
+			}
+			b.WriteByte('\n')
+		}
+		for _, v := range m.VRFs {
+			fmt.Fprintf(&b, "%s type vrf table %d\n", v.Name, v.Table)
 		}
 		for _, i := range m.Interfaces {
 			fmt.Fprintf(&b, "%s type xfrm dev black if_id %s\n", i.Name, ifIDText(i.IfID))
 		}
 	case "route":
-		for _, r := range m.Routes {
-			fmt.Fprintln(&b, r.line())
+		for _, net := range m.networks() {
+			for _, r := range net.Routes {
+				fmt.Fprintln(&b, r.line()+net.vrfText())
+			}
 		}
 		for dev, r := range m.linuxRoutes() {
 			b.WriteString(linuxLine(dev, r))
@@ -206,8 +217,10 @@ func (m *Model) show(what string) string {
 	case "punt":
 		return m.showPunt()
 	case "neigh":
-		for _, n := range m.Neighs {
-			fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Place, n.MAC)
+		for _, net := range m.networks() {
+			for _, n := range net.Neighs {
+				fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Place, n.MAC)
+			}
 		}
 		for _, hop := range slices.SortedFunc(maps.Keys(m.Learned), NextHop.Compare) {
 			if !m.ByHand(hop) {

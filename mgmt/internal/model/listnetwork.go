@@ -4,6 +4,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"maps"
 	"net/netip"
@@ -36,6 +37,9 @@ type (
 		Protocol string `json:"protocol"`
 		ID       uint16 `json:"id"`
 	}
+	vrfDataJSON struct {
+		Table uint32 `json:"table"`
+	}
 	interfaceDataJSON struct {
 		IfID string `json:"if_id"`
 	}
@@ -50,6 +54,7 @@ type (
 		Gateway  *netip.Addr   `json:"gateway,omitempty"`
 		Via      *viaJSON      `json:"via,omitempty"` // a gateway of the other family
 		Dev      string        `json:"dev,omitempty"`
+		Table    string        `json:"table,omitempty"`
 		Protocol string        `json:"protocol,omitempty"`
 		Metric   uint32        `json:"metric,omitempty"`
 		Flags    []string      `json:"flags"`
@@ -98,9 +103,12 @@ func (m *Model) deviceObjects() (out []deviceJSON) {
 	}
 	for _, v := range m.VLANs {
 		out = append(out, deviceJSON{
-			Link: cmp.Or(v.Parent, v.Dev), Name: v.VLAN, Flags: names(flag{!m.Links[v.Dev].Down, "UP"}), Type: "ether",
+			Link: cmp.Or(v.Parent, v.Dev), Name: v.VLAN, Master: v.VRF, Flags: names(flag{!m.Links[v.Dev].Down, "UP"}), Type: "ether",
 			LinkInfo: &linkInfoJSON{"vlan", vlanDataJSON{xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID}},
 		})
+	}
+	for _, v := range m.VRFs {
+		out = append(out, deviceJSON{Name: v.Name, Flags: []string{"NOARP", "MASTER", "UP"}, Type: "ether", LinkInfo: &linkInfoJSON{"vrf", vrfDataJSON{v.Table}}})
 	}
 	for _, i := range m.Interfaces {
 		out = append(out, deviceJSON{
@@ -115,9 +123,11 @@ func (m *Model) addrObjects() []deviceJSON {
 	out := m.deviceObjects()
 	for i := range out {
 		own := []addressJSON{}
-		for _, a := range m.Addrs {
-			if a.String() == out[i].Name {
-				own = append(own, addressJSON{family(a.Prefix.Addr()), a.Prefix.Addr(), a.Prefix.Bits()})
+		for _, net := range m.networks() {
+			for _, a := range net.Addrs {
+				if a.String() == out[i].Name {
+					own = append(own, addressJSON{family(a.Prefix.Addr()), a.Prefix.Addr(), a.Prefix.Bits()})
+				}
 			}
 		}
 		out[i].Addresses, out[i].DefaultNextHop = &own, nil
@@ -127,13 +137,18 @@ func (m *Model) addrObjects() []deviceJSON {
 
 func (m *Model) routeObjects() []routeJSON {
 	out := []routeJSON{}
-	for _, r := range m.Routes {
-		o := routeJSON{Dst: destination(r.Prefix), Dev: r.String(), Flags: []string{}}
-		o.Gateway, o.Via = gatewayOf(r.Prefix, r.Via)
-		if r.MTU != 0 {
-			o.Metrics = []metricsJSON{{r.MTU}}
+	for _, net := range m.networks() {
+		for _, r := range net.Routes {
+			o := routeJSON{Dst: destination(r.Prefix), Dev: r.String(), Flags: []string{}}
+			if net.Name != "" {
+				o.Table = fmt.Sprint(net.Table)
+			}
+			o.Gateway, o.Via = gatewayOf(r.Prefix, r.Via)
+			if r.MTU != 0 {
+				o.Metrics = []metricsJSON{{r.MTU}}
+			}
+			out = append(out, o)
 		}
-		out = append(out, o)
 	}
 	for dev, r := range m.linuxRoutes() {
 		out = append(out, linuxRoute(dev, r))
@@ -209,8 +224,10 @@ func destination(p netip.Prefix) string {
 
 func (m *Model) neighObjects() []neighJSON {
 	out := []neighJSON{}
-	for _, n := range m.Neighs {
-		out = append(out, neighJSON{n.IP, n.String(), n.MAC, []string{"PERMANENT"}})
+	for _, net := range m.networks() {
+		for _, n := range net.Neighs {
+			out = append(out, neighJSON{n.IP, n.String(), n.MAC, []string{"PERMANENT"}})
+		}
 	}
 	for _, hop := range slices.SortedFunc(maps.Keys(m.Learned), NextHop.Compare) {
 		if !m.ByHand(hop) {

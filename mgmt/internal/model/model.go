@@ -81,6 +81,19 @@ type VLAN struct {
 	Parent   string `json:"parent,omitempty"` // the device around it, if it is not the port
 	Protocol uint16 `json:"protocol"`
 	ID       uint16 `json:"id"`
+	// VRF has the VLAN; empty: none.
+	VRF string `json:"vrf,omitempty"`
+}
+
+// VRF is a network apart: the addresses, routes and hosts of its VLANs are its own, and may be
+// those of another one. The chip knows it by its number, 1 to 63; network 0 is that of no VRF.
+type VRF struct {
+	Name   string    `json:"name"`
+	Table  uint32    `json:"table"`
+	Number int       `json:"number"`
+	Addrs  []Address `json:"addrs,omitempty"`
+	Routes []Route   `json:"routes,omitempty"`
+	Neighs []Neigh   `json:"neighs,omitempty"`
 }
 
 // Interface is an XFRM interface: packets from red that are routed to it meet the policies of its
@@ -148,6 +161,8 @@ type Network struct {
 	Routes []Route          `json:"routes"`
 	Neighs []Neigh          `json:"neighs"`
 	VLANs  []VLAN           `json:"vlans,omitempty"`
+	// VRFs have the addresses, routes and hosts of their VLANs, which are not among those above.
+	VRFs []VRF `json:"vrfs,omitempty"`
 	// Learned are addresses of hosts that the kernel found; those in Neighs come first.
 	Learned map[NextHop]xfrm.MAC `json:"learned,omitempty"`
 	// Reassembly are the limits of datagrams that wait for fragments.

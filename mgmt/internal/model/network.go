@@ -12,6 +12,9 @@ import (
 
 // addr adds or removes an address of a port.
 func (m *Model) addr(c xfrm.Addr) error {
+	if v := m.vrfOf(c.Dev); v != nil {
+		return m.inside(v, func(own *Model) error { return own.addrApart(v.Name, c) })
+	}
 	place, err := m.place(c.Dev, c.Pos)
 	if err != nil {
 		return err
@@ -66,6 +69,13 @@ func (m *Model) link(c xfrm.Link) error {
 }
 
 func (m *Model) route(c xfrm.Route) error {
+	if v, err := m.vrfOfRoute(c); v != nil || err != nil {
+		if err == nil {
+			c.VRF, c.Table = "", 0
+			err = m.inside(v, func(own *Model) error { return own.route(c) })
+		}
+		return err
+	}
 	var place Place
 	var err error
 	if m.Interface(c.Dev) != nil {
@@ -134,6 +144,9 @@ func (m *Model) PlaceOf(addr netip.Addr) Place {
 }
 
 func (m *Model) neigh(c xfrm.Neigh) error {
+	if v := m.vrfOf(c.Dev); v != nil {
+		return m.inside(v, func(own *Model) error { return own.neigh(c) })
+	}
 	place, err := m.place(c.Dev, c.Pos)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (m *Model) Lookup(dev string, to netip.Prefix) Path {
 		return m.bothVersions(dev)
 	}
 	known := func(addr netip.Addr) bool {
-		_, learned := m.Learned[NextHop{dev, addr}]
+		_, learned := m.Learned[NextHop{Dev: dev, IP: addr}]
 		return learned || slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })
 	}
 	best := m.best(dev, to)
@@ -43,7 +43,7 @@ func (m *Model) Lookup(dev string, to netip.Prefix) Path {
 	for _, n := range m.Neighs {
 		switch {
 		case n.Dev != dev || !to.Contains(n.IP) || m.Routed(dev, n.IP) || hosts:
-		case m.HasRow(NextHop{dev, n.IP}):
+		case m.HasRow(NextHop{Dev: dev, IP: n.IP}):
 			alone[n.IP] = true
 		default:
 			hops[n.IP] = true
@@ -149,7 +149,7 @@ func (m *Model) Station(dev string, hop netip.Addr) xfrm.MAC {
 			return n.MAC
 		}
 	}
-	if mac, ok := m.Learned[NextHop{dev, hop}]; ok {
+	if mac, ok := m.Learned[NextHop{Dev: dev, IP: hop}]; ok {
 		return mac
 	}
 	if mac := m.Links[dev].Default; mac != nil {

@@ -105,9 +105,9 @@ func (s *Policies) at(places iter.Seq[uint64]) iter.Seq[*Policy] {
 }
 
 // chosen is what the choice looks at of an out policy that is no flow. In transport mode each two
-// hosts may have an SA of their own, and so a row.
+// hosts may have an SA of their own, and so a row. Policies of a VRF are rules and flows alone.
 func chosen(p *Policy) byprefix.Policy {
-	return byprefix.Policy{Selector: p.Selector, Priority: p.Priority, Age: p.Age, Place: p.place, OneRow: p.Template == nil || p.Template.Mode == xfrm.ModeTunnel}
+	return byprefix.Policy{Selector: p.Selector, Priority: p.Priority, Age: p.Age, Place: p.place, OneRow: p.VRF == "" && (p.Template == nil || p.Template.Mode == xfrm.ModeTunnel)}
 }
 
 // keyOfPolicy is what Linux knows a policy by. A device does not tell policies apart: each

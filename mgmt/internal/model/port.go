@@ -28,8 +28,10 @@ func (m *Model) CheckMTU() error {
 	if mtu >= xfrm.MinMTU6 || m.redMTU == nil {
 		return nil
 	}
-	for _, a := range m.Addrs {
-		if a.Dev == xfrm.Red && a.Prefix.Addr().Is6() {
+	for _, net := range m.networks() {
+		i := slices.IndexFunc(net.Addrs, func(a Address) bool { return a.Dev == xfrm.Red && a.Prefix.Addr().Is6() })
+		if i >= 0 {
+			a := net.Addrs[i]
 			return xfrm.Errorf(*m.redMTU, "red has the IPv6 address %s, which needs an mtu of at least %d (RFC 8200, 5), but that of red is %d", a.Prefix, xfrm.MinMTU6, mtu)
 		}
 	}
@@ -87,6 +89,11 @@ func (m *Model) LocalBits(dev string, v6 bool) uint32 {
 		return uint32(local.BitLen())
 	}
 	return 0
+}
+
+// Owns says whether an address is one of the box's own.
+func (m *Model) Owns(addr netip.Addr) bool {
+	return slices.ContainsFunc(m.Addrs, func(a Address) bool { return a.Prefix.Addr() == addr })
 }
 
 // IsBroadcast says whether an address is the broadcast address of a network of the box.

@@ -41,10 +41,18 @@ func (m *Model) addVLAN(c xfrm.VLAN) error {
 	if m.hasDevice(c.Name) {
 		return xfrm.Errorf(c.Pos, "there is a device %s already", c.Name)
 	}
-	v := VLAN{Place{parent.Dev, c.Name}, parent.VLAN, c.Protocol, c.ID}
+	v := VLAN{Place{parent.Dev, c.Name}, parent.VLAN, c.Protocol, c.ID, ""}
 	for _, other := range m.VLANs {
 		if other.Dev == v.Dev && other.Parent == v.Parent && other.Protocol == v.Protocol && other.ID == v.ID {
 			return xfrm.Errorf(c.Pos, "%s has a device with protocol %s id %d already, %s", c.Parent, c.ProtocolName(), c.ID, other)
+		}
+	}
+	if around := m.vlan(v.Parent); around != nil && around.VRF != "" {
+		return xfrm.Errorf(c.Pos, "%s is in the VRF %s, whose VLANs have no VLAN %s inside: frames go by their outer tag", around, around.VRF, c.Name)
+	}
+	for _, other := range m.VLANs {
+		if other.VRF != "" && sameOuter(other, v) {
+			return xfrm.Errorf(c.Pos, "%s has the id %d of %s, which is in the VRF %s: the VRF takes frames of that id, of either protocol", c.Name, c.ID, other, other.VRF)
 		}
 	}
 	if len(m.TagsOf(v.Parent))/4 == maxTags {
@@ -56,6 +64,9 @@ func (m *Model) addVLAN(c xfrm.VLAN) error {
 
 // deleteVLAN deletes a VLAN's device that nothing uses.
 func (m *Model) deleteVLAN(name string, pos xfrm.Pos) error {
+	if v := m.vlan(name); v.VRF != "" {
+		return xfrm.Errorf(pos, "%s is in the VRF %s: take it out first, `link set %s nomaster`", name, v.VRF, name)
+	}
 	uses := func(p Place) bool { return p.VLAN == name }
 	if slices.ContainsFunc(m.Addrs, func(a Address) bool { return uses(a.Place) }) ||
 		slices.ContainsFunc(m.Routes, func(r Route) bool { return uses(r.Place) }) ||
@@ -106,4 +117,236 @@ func (m *Model) checkHop(hop netip.Addr, dev string, pos xfrm.Pos) error {
 		}
 	}
 	return nil
+}
+
+// mostVRFs is how many networks the inner chip has besides network 0.
+const mostVRFs = 63
+
+func noVRF(name string, pos xfrm.Pos) error {
+	return xfrm.Errorf(pos, "there is no VRF %s: write `link add %s type vrf table N` first", name, name)
+}
+
+// vrf is the VRF of a name, or nil.
+func (m *Model) vrf(name string) *VRF {
+	i := slices.IndexFunc(m.VRFs, func(v VRF) bool { return v.Name == name })
+	if name == "" || i < 0 {
+		return nil
+	}
+	return &m.VRFs[i]
+}
+
+// vrfOf is the VRF that has a device, or nil.
+func (m *Model) vrfOf(dev string) *VRF {
+	if v := m.vlan(dev); v != nil {
+		return m.vrf(v.VRF)
+	}
+	return nil
+}
+
+// NetworkOf is the number of the network of a VRF; that of none is 0.
+func (m *Model) NetworkOf(vrf string) int {
+	if v := m.vrf(vrf); v != nil {
+		return v.Number
+	}
+	return 0
+}
+
+// Inside is the model as packets of a VRF meet it: with its addresses, routes and hosts alone.
+// Policies and SAs are not in it. That of no VRF is the model itself.
+func (m *Model) Inside(vrf string) *Model {
+	v := m.vrf(vrf)
+	if v == nil {
+		return m
+	}
+	return &Model{
+		SAs: NewSAs(), Policies: NewPolicies(), FromLinux: noRoutes(), Changes: newChanges(),
+		Network: Network{Addrs: v.Addrs, Routes: v.Routes, Neighs: v.Neighs, Links: m.Links, VLANs: m.VLANs},
+	}
+}
+
+// inside changes addresses, routes or hosts of a VRF.
+func (m *Model) inside(v *VRF, change func(*Model) error) error {
+	own := m.Inside(v.Name)
+	err := change(own)
+	v.Addrs, v.Routes, v.Neighs = own.Addrs, own.Routes, own.Neighs
+	if own.redMTU != nil {
+		m.redMTU = own.redMTU
+	}
+	return err
+}
+
+// vrfOfRoute is the VRF of a route: that of its device, or, without one, that which it names. A
+// route names no other VRF than that of its device.
+func (m *Model) vrfOfRoute(c xfrm.Route) (of *VRF, err error) {
+	of = m.vrfOf(c.Dev)
+	if c.VRF != "" {
+		named := m.vrf(c.VRF)
+		switch {
+		case named == nil:
+			return nil, noVRF(c.VRF, c.Pos)
+		case c.Dev != "" && named != of:
+			return nil, xfrm.Errorf(c.Pos, "%s is not in the VRF %s: the routes of a VRF are on its VLANs", c.Dev, c.VRF)
+		}
+		of = named
+	}
+	switch {
+	case c.Table == 0 || c.Table == xfrm.MainTable && of == nil || of != nil && c.Table == of.Table:
+		return of, nil
+	case c.Dev != "" || of != nil:
+		return nil, xfrm.Errorf(c.Pos, "the table %d is not that of the device of the route to %s: the routes of a VRF have its table", c.Table, c.Prefix)
+	}
+	i := slices.IndexFunc(m.VRFs, func(v VRF) bool { return v.Table == c.Table })
+	if i < 0 {
+		return nil, xfrm.Errorf(c.Pos, "no VRF has the table %d: write `link add NAME type vrf table %d` first", c.Table, c.Table)
+	}
+	return &m.VRFs[i], nil
+}
+
+// VRFOf is the VRF that frames from red are in by the ID of their outer tag; empty: none.
+func (m *Model) VRFOf(id uint16) string {
+	i := slices.IndexFunc(m.VLANs, func(v VLAN) bool { return v.VRF != "" && v.ID == id })
+	if i < 0 {
+		return ""
+	}
+	return m.VLANs[i].VRF
+}
+
+// addVRF adds a VRF. It gets the number that it had up to now, or one that none had: packets of two
+// VRFs are never in one network, not even while the chip is written.
+func (m *Model) addVRF(c xfrm.VRF) error {
+	if m.hasDevice(c.Name) {
+		return xfrm.Errorf(c.Pos, "there is a device %s already", c.Name)
+	}
+	taken := map[int]bool{0: true}
+	for _, number := range m.Changes.Networks {
+		taken[number] = true
+	}
+	for _, v := range m.VRFs {
+		if v.Table == c.Table {
+			return xfrm.Errorf(c.Pos, "the VRF %s has the table %d already: give this one another", v.Name, c.Table)
+		}
+		taken[v.Number] = true
+	}
+	if len(m.VRFs) == mostVRFs {
+		return xfrm.Errorf(c.Pos, "no room for the VRF %s: the inner chip has %d networks besides that of no VRF, and all are in use", c.Name, mostVRFs)
+	}
+	number, had := m.Changes.Networks[c.Name]
+	for number = max(number, 1); !had && taken[number]; number++ {
+	}
+	if number > mostVRFs {
+		return xfrm.Errorf(c.Pos, "no room for the VRF %s beside those of before: delete VRFs in one batch, and add others in the next", c.Name)
+	}
+	m.VRFs = append(m.VRFs, VRF{Name: c.Name, Table: c.Table, Number: number})
+	return nil
+}
+
+// deleteVRF deletes a VRF that nothing uses.
+func (m *Model) deleteVRF(name string, pos xfrm.Pos) error {
+	for _, v := range m.VLANs {
+		if v.VRF == name {
+			return xfrm.Errorf(pos, "the VRF %s has %s: take it out first, `link set %s nomaster`", name, v, v)
+		}
+	}
+	for p := range m.Policies.All() {
+		if p.VRF == name {
+			return xfrm.Errorf(pos, "the VRF %s has the policy %s dir %s: delete its policies first", name, p.Selector, p.Dir)
+		}
+	}
+	m.VRFs = slices.DeleteFunc(m.VRFs, func(v VRF) bool { return v.Name == name })
+	return nil
+}
+
+// sameOuter says whether frames of two VLANs have outer tags of one ID at one port.
+func sameOuter(a, b VLAN) bool {
+	return a.Dev == b.Dev && a.Parent == "" && b.Parent == "" && a.ID == b.ID
+}
+
+// enslave puts a VLAN with its addresses, routes and hosts into a VRF, or takes it out.
+func (m *Model) enslave(c xfrm.Link) error {
+	v := m.vlan(c.Dev)
+	switch {
+	case v == nil:
+		return xfrm.Errorf(c.Pos, "%s cannot go into a VRF: a VRF has VLANs of red alone", c.Dev)
+	case *c.Master == v.VRF:
+		return nil
+	case *c.Master == "":
+	case m.vrf(*c.Master) == nil:
+		return noVRF(*c.Master, c.Pos)
+	case v.Dev != xfrm.Red || v.Parent != "" || v.ID == 0:
+		return xfrm.Errorf(c.Pos, "%s cannot go into the VRF %s: a VRF has VLANs of red alone, of one tag and an id from 1", v, *c.Master)
+	}
+	for _, other := range m.VLANs {
+		if other.Parent == v.VLANName() || sameOuter(other, *v) && other.VLANName() != v.VLANName() {
+			return xfrm.Errorf(c.Pos, "%s cannot go into a VRF beside %s, whose frames have the same outer tag: delete that first", v, other)
+		}
+	}
+	return m.move(v, *c.Master, c.Pos)
+}
+
+// VLANName is the name of the VLAN's own device.
+func (v VLAN) VLANName() string { return v.Place.VLAN }
+
+// move takes what a VLAN has from one network to another, where it must not overlap with others.
+func (m *Model) move(v *VLAN, vrf string, pos xfrm.Pos) (err error) {
+	var addrs []Address
+	var routes []Route
+	var neighs []Neigh
+	at := v.Place
+	leave := func(own *Model) error {
+		own.Addrs, addrs = parted(own.Addrs, func(a Address) bool { return a.Place == at })
+		own.Routes, routes = parted(own.Routes, func(r Route) bool { return r.Place == at })
+		own.Neighs, neighs = parted(own.Neighs, func(n Neigh) bool { return n.Place == at })
+		return nil
+	}
+	enter := func(own *Model) error {
+		for _, a := range addrs {
+			if err := own.addrApart(vrf, xfrm.Addr{At: xfrm.At{Pos: pos}, Prefix: a.Prefix, Dev: at.VLAN}); err != nil {
+				return err
+			}
+		}
+		for _, r := range routes {
+			if err := own.route(xfrm.Route{At: xfrm.At{Pos: pos}, Prefix: r.Prefix, Via: r.Via, Dev: at.VLAN, MTU: r.MTU}); err != nil {
+				return err
+			}
+		}
+		for _, n := range neighs {
+			if err := own.neigh(xfrm.Neigh{At: xfrm.At{Pos: pos}, IP: n.IP, MAC: n.MAC, Dev: at.VLAN}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	of := func(name string, change func(*Model) error) error {
+		if other := m.vrf(name); other != nil {
+			return m.inside(other, change)
+		}
+		return change(m)
+	}
+	if err = of(v.VRF, leave); err == nil {
+		v.VRF = vrf
+		err = of(vrf, enter)
+	}
+	return err
+}
+
+// addrApart adds or removes an address in a VRF, where no two VLANs have one network.
+func (m *Model) addrApart(vrf string, c xfrm.Addr) error {
+	for _, a := range m.Addrs {
+		if vrf != "" && !c.Del && a.VLAN != c.Dev && a.Prefix.Overlaps(c.Prefix) && !c.Prefix.Addr().IsLinkLocalUnicast() {
+			return xfrm.Errorf(c.Pos, "%s on %s overlaps %s on %s: the VLANs of the VRF %s are one network", c.Prefix, c.Dev, a.Prefix, a.Place, vrf)
+		}
+	}
+	return m.addr(c)
+}
+
+// parted gives those of a list that stay, and those that go.
+func parted[V any](list []V, goes func(V) bool) (stay, gone []V) {
+	for _, v := range list {
+		if goes(v) {
+			gone = append(gone, v)
+		} else {
+			stay = append(stay, v)
+		}
+	}
+	return stay, gone
 }

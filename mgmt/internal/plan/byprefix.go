@@ -230,7 +230,7 @@ const leastGivingWay = 16
 func (s *policyStep) giveWay() bool {
 	if !s.stands {
 		s.stands = true
-		s.write(PhaseInsert, s.ways.Table.Clear())
+		s.clearRoutes()
 		return true
 	}
 	var going []compile.Way

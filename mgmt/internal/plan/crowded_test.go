@@ -40,7 +40,11 @@ func TestCrowdedLeaksNothing(t *testing.T) {
 			for h.Change(crowdedFlow("add", n)) == nil {
 				n++
 			}
-			return crowdedFlow("delete", 1) + crowdedFlow("add", n)
+			var away string // enough of them for the one that comes
+			for flow := range 20 {
+				away += crowdedFlow("delete", flow)
+			}
+			return away + crowdedFlow("add", n)
 		}, []string{comes}},
 	} {
 		t.Run(name, func(t *testing.T) {

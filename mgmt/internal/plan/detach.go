@@ -51,7 +51,7 @@ func (p *planner) newHops(dev string) map[int]bool {
 	rows := map[int]bool{}
 	old := p.old.Hops(dev)
 	for index, hop := range p.Target.Hops[dev] {
-		if before, used := old[index]; used && before.IP != hop.IP {
+		if before, used := old[index]; used && (before.IP != hop.IP || before.Network != hop.Network) {
 			rows[index] = true
 		}
 	}

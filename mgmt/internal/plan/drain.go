@@ -19,7 +19,8 @@ const DrainTime = time.Millisecond
 // These are the first write behind freed rows, and the first that clears a row to which flows and
 // rules led until this change.
 func (p *planner) drain() {
-	freed := len(p.Writes) > 0 && p.Writes[0].Phase < phaseHops
+	freed := slices.ContainsFunc(p.Writes, func(w Write) bool { return w.Phase > phaseApart && w.Phase < phaseHops })
+	apart := len(p.Writes) > 0 && p.Writes[0].Phase == phaseApart
 	first := func(from phase) *Write {
 		n := slices.IndexFunc(p.Writes, func(w Write) bool { return w.Phase >= from })
 		if n < 0 {
@@ -28,6 +29,9 @@ func (p *planner) drain() {
 		return &p.Writes[n]
 	}
 	first(phaseHops).Drained = freed
+	if apart {
+		first(phaseApart + 1).Drained = true
+	}
 	if p.clearsUsed() {
 		first(phaseClear).Drained = true
 	}

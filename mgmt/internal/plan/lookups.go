@@ -32,6 +32,7 @@ func Lookups(built *[3]chip.Capabilities) []Lookup {
 		{Chip: transport.Inner, Table: regs.InnerTableSelector, Rows: inner.SAs, row: func(i *compile.Image, n int) compile.Row { return i.Selector[n] }},
 		{Chip: transport.Inner, Table: regs.InnerTableNextHop, Rows: inner.NextHops, row: func(i *compile.Image, n int) compile.Row { return i.RedHop[n].Row }},
 		{Chip: transport.Inner, Table: regs.InnerTableHost, Rows: inner.HostRows, row: func(i *compile.Image, n int) compile.Row { return i.Host[n] }},
+		{Chip: transport.Inner, Table: regs.InnerTableNetwork, Rows: compile.NetworkRows, row: func(i *compile.Image, n int) compile.Row { return i.Network[n] }},
 		{Chip: transport.Inner, Table: regs.InnerTableDummy, Rows: compile.DummyRows, row: func(i *compile.Image, n int) compile.Row { return i.Dummy[n] }},
 		{Chip: transport.Inner, Table: regs.InnerTableDscpSa, Rows: compile.DscpBlocks * model.Dscps, row: func(i *compile.Image, n int) compile.Row { return i.DSCPSA[n] }},
 		{Chip: transport.Outer, Table: regs.OuterTableSad, Rows: outer.SADRows, row: func(i *compile.Image, n int) compile.Row { return i.SAD[n] }},
@@ -42,9 +43,9 @@ func Lookups(built *[3]chip.Capabilities) []Lookup {
 		{Chip: transport.Outer, Table: regs.OuterTableBlackHost, Rows: outer.HostRows, row: func(i *compile.Image, n int) compile.Row { return i.BlackHost[n] }},
 		{Chip: transport.Outer, Table: regs.OuterTableDscpMap, Rows: compile.DscpArrays * model.Dscps, row: func(i *compile.Image, n int) compile.Row { return i.DSCPMap[n] }},
 	}
-	levels, roots := 4, 2
+	levels, roots := 4, prefixes.Roots
 	if inner.PolicyRows > 0 { // the last level of trees of policies leads on, too
-		levels, roots = 5, 4
+		levels, roots = 5, prefixes.Roots
 		lookups = append(lookups, Lookup{Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Rows: inner.PolicyRows, row: func(i *compile.Image, n int) compile.Row { return i.PrefixPolicy[n] }})
 	}
 	return append(append(lookups, trees(xfrm.Red, inner.PrefixRows, levels, roots)...), trees(xfrm.Black, outer.PrefixRows, 4, 2)...)

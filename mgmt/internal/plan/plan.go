@@ -23,7 +23,8 @@ import (
 type phase int
 
 const (
-	phaseEarlyRemove phase = iota // when old rows must go to make room
+	phaseApart       phase = iota // VLANs leave the network that they were in
+	phaseEarlyRemove              // when old rows must go to make room
 	phaseEarlyClear
 	phaseHops
 	phaseKeys
@@ -32,6 +33,7 @@ const (
 	PhaseInsert
 	phaseRemove // and rules that move down their table
 	phaseClear
+	phaseNetworks // VLANs come to the network that they are in
 )
 
 // Write is one row to be written. An empty Row clears it.
@@ -148,6 +150,9 @@ func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes
 		return nil, err
 	}
 	p.waysImage()
+	if err = p.networks(); err != nil {
+		return nil, err
+	}
 	return p.ordered(), nil
 }
 

@@ -262,7 +262,7 @@ func TestManyRules(t *testing.T) {
 func TestUnfinishedShift(t *testing.T) {
 	r := newRig(t, testbox.WithRules(64))
 	r.Quiet(numbered("add", 1, 1) + numbered("add", 2, 2) + numbered("add", 3, 3))
-	r.Fake.FailAfter = 136
+	r.Fake.FailAfter = 150
 	if err := r.Run(numbered("add", 0, 0)); err == nil || !strings.Contains(err.Error(), "did not finish") {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func TestFullTables(t *testing.T) {
 		regs.CryptoTableOutboundKey.Name: count, regs.CryptoTableInboundKey.Name: count, regs.OuterTableTunnel.Name: count,
 		regs.InnerTableSelector.Name: count, regs.InnerTableOutboundUsage.Name: count, regs.InnerTableInboundUsage.Name: count,
 		regs.InnerTablePolicyUsage.Name: count - 1, // row 0 is of policies that have none
-		regs.InnerTableFlow.Name:        count + 0, regs.OuterTableSad.Name: count + 0,
+		regs.InnerTableFlow.Name:        count + count/8, regs.OuterTableSad.Name: count + 0,
 		regs.OuterTablePeer.Name: 1,
 	}
 	if !maps.Equal(writes, want) {

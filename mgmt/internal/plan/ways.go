@@ -50,6 +50,9 @@ func (p *planner) ways(sizes compile.Sizes, now map[int]compile.Row) (err error)
 		if err := w.all(w.changes); err != nil {
 			return err
 		}
+		if err := w.apart(); err != nil {
+			return err
+		}
 		p.Refused[dev] = slices.Concat(p.Target.NoWay[dev], w.refused)
 	}
 	p.Ways = all
@@ -118,7 +121,7 @@ func (w *wayWriter) all(changes []compile.Way) error {
 	if !w.stands {
 		// The tree of a daemon of before leaves no room for another one beside it. Packets go where
 		// their SA or rule says until that one is there.
-		w.write(PhaseInsert, w.ways.Table.Clear())
+		w.clearRoutes()
 	}
 	slices.SortStableFunc(changes, func(a, b compile.Way) int { return cmp.Compare(turn(a), turn(b)) })
 	return w.fit(changes)

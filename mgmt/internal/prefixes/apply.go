@@ -89,7 +89,8 @@ func (t *Tree) step(kind Kind, changes []Change) (Writes, error) {
 }
 
 // spare is how many rows of each level below the root's stay free, for the nodes that any change of
-// one prefix makes before the old ones are free. So prefixes can leave a full tree.
+// one prefix makes before the old ones are free. So prefixes can leave a full tree. On the root's
+// level, that all networks share, those of the trees for both IP versions stay free.
 const spare = 8
 
 // room is how many rows of each level are free behind the change under way.
@@ -103,8 +104,12 @@ func (t *Tree) room() (rows [levels]int) {
 // keepsSpare refuses a change that takes rows of the spare ones for good.
 func (t *Tree) keepsSpare(before [levels]int) error {
 	after := t.room()
-	for level := 1; level < levels; level++ {
-		if after[level] < min(spare, before[level]) {
+	for level := range levels {
+		keep := spare
+		if level == 0 {
+			keep = versions
+		}
+		if after[level] < min(keep, before[level]) {
 			return t.full(level)
 		}
 	}
@@ -130,7 +135,7 @@ func (t *Tree) set(kind Kind, changes []Change) (undo []func(), err error) {
 		if err := t.adjust(r, s.ends()); err != nil {
 			return undo, err
 		}
-		if kind == Policies {
+		if kind.of() == Policies {
 			if r.row, err = t.redirect(r, s, 0, r.row, 0, ^uint64(0)); err != nil {
 				return undo, err
 			}

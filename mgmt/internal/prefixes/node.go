@@ -97,7 +97,7 @@ func (n *node) encode(kind Kind, level int, row uint16) Writes {
 }
 
 // hasChildren says whether nodes of a level lead on.
-func (k Kind) hasChildren(level int) bool { return level < leaf || k == Policies }
+func (k Kind) hasChildren(level int) bool { return level < leaf || k.of() == Policies }
 
 // decode is the reverse of encode. Of two ends 2^64 - 1 the second is none, and so is the first if
 // the places on both sides of it say the same.

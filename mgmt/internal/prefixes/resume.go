@@ -32,7 +32,7 @@ func resumed(leaves int, read Read, nested bool) (*Table, error) {
 			return nil, err
 		}
 		r := &t.tree.roots[n]
-		r.found = kindOf(n) == Routes || nested
+		r.found = kindOf(n).of() == Routes || nested
 		if regs.PrefixRootRow.Valid.Get(row) == 0 {
 			continue
 		}
@@ -41,7 +41,7 @@ func resumed(leaves int, read Read, nested bool) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.valid && kindOf(n) == Policies && !nested {
+		if r.valid && kindOf(n).of() == Policies && !nested {
 			if r.valid = t.tree.recall(&r.leads, 0, r.row, 0, ^uint64(0)); !r.valid {
 				r.leads = leads{to: map[span]uint16{}}
 			}
@@ -178,13 +178,13 @@ func (t *Tree) regroup(r *root, kind Kind, level int, row uint16, first, last ui
 		switch {
 		case level < leaf:
 			child, err = t.regroup(r, kind, level+1, child, from, to)
-		case kind == Policies:
+		case kind.of() == Policies:
 			child = r.leads.policy(from, to)
 		}
 		if err != nil {
 			return 0, err
 		}
-		if child == n.child[place] && (kind == Policies || n.group[place] == r.leads.group(level, from, to, first, last)) {
+		if child == n.child[place] && (kind.of() == Policies || n.group[place] == r.leads.group(level, from, to, first, last)) {
 			continue
 		}
 		if row, err = t.own(level, row); err != nil {
@@ -233,11 +233,17 @@ func (g *hopGroups) resume(t *Tree, read Read) error {
 	return nil
 }
 
-// Clear takes out all routes, and gives the writes that take their roots from the chip: then no
-// route holds any address, and their rows are free.
+// Clear takes out all routes, of all networks, and gives the writes that take their roots from the
+// chip: then no route holds any address, and their rows are free.
 func (t *Table) Clear() Writes {
 	t.groups = newHopGroups()
-	return t.tree.clear(Routes)
+	writes := t.tree.clear(Routes)
+	for network := 1; network < networks; network++ {
+		if t.Has(network) {
+			writes = append(writes, t.tree.clear(Routes.in(network))...)
+		}
+	}
+	return writes
 }
 
 // ClearPolicies takes out all prefixes of policies likewise.

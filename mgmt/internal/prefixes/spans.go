@@ -12,11 +12,13 @@ import (
 // keyBits is how much of an address the tree looks at.
 const keyBits = 64
 
-// The trees of a chip, in the order of the rows of `prefix_root`: those of routes for IPv4 and
-// IPv6, and those of policies.
+// The trees of a chip, in the order of the rows of `prefix_root`: of each network those of routes
+// for IPv4 and IPv6, and those of policies.
 const (
 	versions = 2
-	roots    = int(kinds) * versions
+	networks = 64
+	// Roots are the rows of `prefix_root` of the inner chip.
+	Roots = networks * int(kinds) * versions
 )
 
 // span is a prefix as a range of keys: those whose first `length` bits are those of start.
@@ -137,7 +139,7 @@ func (l *leads) group(level int, from, to, first, last uint64) uint8 {
 func (n *node) sets(l *leads, kind Kind, level, place int, first, last uint64) {
 	from, to := n.bounds(place, first, last)
 	switch {
-	case kind == Routes:
+	case kind.of() == Routes:
 		n.group[place] = l.group(level, from, to, first, last)
 	case level == leaf:
 		n.child[place] = l.policy(from, to)

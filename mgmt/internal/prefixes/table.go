@@ -28,7 +28,11 @@ func NewTable(leaves int) *Table { return &Table{New(leaves), newHopGroups()} }
 // Apply makes changes of routes, and returns the rows to write. The caller writes them in their
 // order, before those of the next Apply. After an error the table is as it was; it is a *FullError
 // if the rows of nodes or of groups do not suffice.
-func (t *Table) Apply(routes []Route) (writes Writes, err error) {
+func (t *Table) Apply(routes []Route) (writes Writes, err error) { return t.ApplyIn(0, routes) }
+
+// ApplyIn makes changes of routes in a network.
+func (t *Table) ApplyIn(network int, routes []Route) (writes Writes, err error) {
+	kind := Routes.in(network)
 	var groups Writes
 	var changes []Change
 	var left []uint8
@@ -36,7 +40,7 @@ func (t *Table) Apply(routes []Route) (writes Writes, err error) {
 	for _, route := range routes {
 		before, named := now[route.Prefix]
 		if !named {
-			before = uint8(t.tree.row(Routes, route.Prefix))
+			before = uint8(t.tree.row(kind, route.Prefix))
 		}
 		row, write, err := t.groups.take(route.Hops)
 		if err != nil {
@@ -48,8 +52,8 @@ func (t *Table) Apply(routes []Route) (writes Writes, err error) {
 		left = append(left, before)
 		changes = append(changes, Change{route.Prefix, uint16(row)})
 	}
-	uproot := t.tree.uproot(Routes)
-	writes, err = t.tree.Apply(Routes, changes)
+	uproot := t.tree.uproot(kind)
+	writes, err = t.tree.Apply(kind, changes)
 	if err != nil {
 		t.undo(changes, groups)
 		return nil, err
@@ -62,6 +66,16 @@ func (t *Table) Apply(routes []Route) (writes Writes, err error) {
 	// group that it may have read is written.
 	first := slices.IndexFunc(writes, func(w Write) bool { return w.Table == regs.InnerTablePrefixRoot })
 	return append(uproot, slices.Insert(writes, max(first, 0), groups...)...), nil
+}
+
+// Has says whether the chip's trees of routes of a network have a root, or something in its place.
+func (t *Table) Has(network int) bool {
+	for _, r := range t.tree.of(Routes.in(network)) {
+		if r.valid || r.garbage {
+			return true
+		}
+	}
+	return false
 }
 
 // ApplyPolicies gives prefixes of destinations their rows of `prefix_policy`, likewise.

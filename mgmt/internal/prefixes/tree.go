@@ -30,6 +30,12 @@ const (
 	kinds
 )
 
+// in is the kind of a tree of a network.
+func (k Kind) in(network int) Kind { return Kind(network)*kinds + k }
+
+// of is what a tree's prefixes are of, in whatever network.
+func (k Kind) of() Kind { return k % kinds }
+
 // Cut is the row of a prefix of policies that leads to none: prefixes around it do not hold it.
 const Cut = math.MaxUint16
 
@@ -56,14 +62,14 @@ func (e *FullError) Error() string { return e.Err.Error() }
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// Tree is the copy of a chip's four trees, of routes and of policies of IPv4 and of IPv6, which
-// share the rows.
+// Tree is the copy of a chip's trees, of routes and of policies of IPv4 and of IPv6 in each
+// network. They share the rows.
 type Tree struct {
 	nodes  [levels][]node
 	unused [levels][]uint16 // free rows
 	taken  [levels][]uint16 // rows that the change under way has taken from them
 	left   [levels][]uint16 // rows that its roots no longer lead to
-	roots  [roots]root
+	roots  [Roots]root
 }
 
 // root is where the tree of a kind and an IP version starts, and what it holds.
@@ -86,7 +92,7 @@ func (t *Tree) of(kind Kind) iter.Seq2[int, *root] {
 	}
 }
 
-// kindOf is the kind of the tree of a row of `prefix_root`.
+// kindOf is the kind of the tree of a row of `prefix_root`, in its network.
 func kindOf(n int) Kind { return Kind(n / versions) }
 
 // New is the empty tree of a chip of as many leaves, 2^CAPABILITY_PREFIX_BITS, whose roots are not
@@ -140,7 +146,7 @@ func (t *Tree) Lookup(kind Kind, addr netip.Addr) (found uint16) {
 		}
 		row = n.child[place]
 	}
-	if kind == Policies {
+	if kind.of() == Policies {
 		found = row
 	}
 	return found

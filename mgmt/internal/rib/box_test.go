@@ -205,7 +205,7 @@ func TestGateways(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted, _ := v.NextHops()
-	if text := fmt.Sprint(wanted); text != "[{red 10.1.0.7} {red fe80::7}]" {
+	if text := fmt.Sprint(wanted); text != "[{red 10.1.0.7 0} {red fe80::7 0}]" {
 		t.Error(text)
 	}
 	b.want("10.2.0.1", "none none")

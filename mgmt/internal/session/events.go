@@ -82,6 +82,9 @@ const (
 // Acquire says what the policy of a packet wants that the inner chip punted for it (RFC 4301, 5.1
 // step 3b); with AskedSA comes the event.
 func (v *View) Acquire(packet xfrm.Selector) (Asking, events.Event) {
+	if packet.VRF != "" && v.model.Inside(packet.VRF).Owns(packet.Dst.Addr()) {
+		return AskedPunt, events.Event{} // before all policies of the VRF
+	}
 	switch p := steer.OutPolicy(v.model, packet); {
 	case p == nil:
 	case p.Template != nil:
@@ -108,7 +111,7 @@ func (v *View) Skipped() xfrm.ExtensionHeaders { return v.model.SkippedHeaders()
 // address of the packet's IP version, and if source or destination is the broadcast address of a
 // network of the box (RFC 1812, 4.3.2.7).
 func (v *View) Router(packet xfrm.Selector) netip.Addr {
-	m := v.model
+	m := v.model.Inside(packet.VRF)
 	if m.Bump() || m.IsBroadcast(packet.Src.Addr()) || m.IsBroadcast(packet.Dst.Addr()) {
 		return netip.Addr{}
 	}
@@ -122,6 +125,26 @@ func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
 		kind = r.Type
 	}
 	return kind
+}
+
+// VRFOf is the VRF of frames from red by the ID of their outer VLAN tag; empty: none.
+func (v *View) VRFOf(id uint16) string { return v.model.VRFOf(id) }
+
+// MayBeApart says whether a packet to a host that came protected may be one of a VRF: a policy of a
+// VRF is for such packets, and punted packets do not tell their network.
+func (v *View) MayBeApart(host netip.Addr) (may bool) {
+	sel := xfrm.Selector{Src: xfrm.Everything, Dst: netip.PrefixFrom(host, host.BitLen())}
+	if host.Is6() {
+		sel.Src = xfrm.Everything6
+	}
+	for _, vrf := range v.model.VRFs {
+		sel.VRF = vrf.Name
+		v.model.Policies.Overlapping(sel, func(*model.Policy) bool {
+			may = true
+			return false
+		})
+	}
+	return may
 }
 
 // Resolves says whether the box looks for a host at red that packets go to.

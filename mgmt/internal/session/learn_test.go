@@ -62,12 +62,12 @@ xfrm state add src 192.0.2.1 dst %s proto esp spi 9 reqid 1 mode tunnel dir out 
 // VLAN, or are nowhere.
 func TestWantedNextHops(t *testing.T) {
 	for _, test := range []struct{ peer, more, want string }{
-		{"192.0.2.9", "", "{black 192.0.2.9}"},
+		{"192.0.2.9", "", "{black 192.0.2.9 0}"},
 		{"198.51.100.9", "", ""},
-		{"198.51.100.9", "route add default via 192.0.2.254 dev black", "{black 192.0.2.254}"},
+		{"198.51.100.9", "route add default via 192.0.2.254 dev black", "{black 192.0.2.254 0}"},
 		{"192.0.2.9", "neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev black", ""},
 		{"198.51.100.9", "link add link black name v7 type vlan id 7\nroute add default via 203.0.113.1 dev v7", ""},
-		{"192.0.2.9", "addr add 10.1.0.1/24 dev red\nxfrm policy add src 192.0.2.0/24 dst 10.1.0.5 dir in action allow\nxfrm policy add src 192.0.2.0/24 dst 10.1.0.0/24 dir in action allow", "{black 192.0.2.9}, {red 10.1.0.5}"},
+		{"192.0.2.9", "addr add 10.1.0.1/24 dev red\nxfrm policy add src 192.0.2.0/24 dst 10.1.0.5 dir in action allow\nxfrm policy add src 192.0.2.0/24 dst 10.1.0.0/24 dir in action allow", "{black 192.0.2.9 0}, {red 10.1.0.5 0}"},
 	} {
 		r := newRig(t, fakebox.Small)
 		r.Must(fmt.Sprintf(outSA, test.peer) + test.more + "\n")
@@ -139,7 +139,7 @@ func TestHosts(t *testing.T) {
 		for _, row := range r.Fake.Table(transport.Inner, regs.InnerTableHost) {
 			if regs.HostRow.Valid.Get(row) == 1 {
 				bytes := testbox.RowBytes(row)
-				out[bytes[0]] = bytes[17+5]
+				out[bytes[0]] = bytes[18+5]
 			}
 		}
 		return out
@@ -207,7 +207,7 @@ func TestCrowdedHosts(t *testing.T) {
 		return model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})}
 	}
 	places := func(n uint32) [cuckoo.Ways]int {
-		key := make([]byte, 17)
+		key := make([]byte, 18)
 		binary.LittleEndian.PutUint32(key, 10<<24|n)
 		key[16] = 4
 		return cuckoo.Places(string(key), 64/cuckoo.Ways)

@@ -116,6 +116,9 @@ func Check(m *model.Model) error {
 // none does.
 func OutPolicy(m *model.Model, packet xfrm.Selector) *model.Policy {
 	plain := m.OutPolicy(packet)
+	if packet.VRF != "" {
+		return plain // XFRM interfaces are of no VRF
+	}
 	lead := At(m, packet.Dst.Addr())
 	first := plain != nil && (plain.Priority < Priority(m) || plain.Priority == Priority(m) && model.Exact(plain.Selector))
 	if first || lead.Kind == Unsaid || lead.Kind == Elsewhere {

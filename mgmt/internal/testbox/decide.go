@@ -15,13 +15,24 @@ type Packet struct {
 	Src, Dst     netip.Addr
 	Proto        byte
 	SPort, DPort uint16
+	VLAN         int // the ID of its outer tag; 0: none
+}
+
+// NetworkOf is the network of frames from red by the ID of their outer tag.
+func (r *Rig) NetworkOf(vlan int) uint64 {
+	row := r.Fake.Table(transport.Inner, regs.InnerTableNetwork)[vlan]
+	if row == nil || regs.NetworkRow.Valid.Get(row) == 0 {
+		return 0
+	}
+	return regs.NetworkRow.Network.Get(row)
 }
 
 // Decide is the row that decides on a packet from red, or nil: the flow, the row by prefix or the
 // rule of the lowest priority number, in this order at equality (docs/explanation/policies.md).
 func (r *Rig) Decide(rules fakebox.Ternary, p Packet) ([]uint32, error) {
 	f := regs.FlowRow
-	row, err := r.Fake.Named(p.Src, p.Dst)
+	network := r.NetworkOf(p.VLAN)
+	row, err := r.Fake.Named(int(network), p.Src, p.Dst)
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +51,11 @@ func (r *Rig) Decide(rules fakebox.Ternary, p Packet) ([]uint32, error) {
 	f.Protocol.Put(key, uint64(p.Proto))
 	f.Version.Put(key, version)
 	f.Upper.Put(key, regs.UpperPorts)
-	if rule := rules.First(func(row []uint32) bool { return fakebox.Matches(row, key[:f.Upper.LSB/32+1]) }); rule != nil && (row == nil || f.Priority.Get(rule) < f.Priority.Get(row)) {
+	f.Network.Put(key, network)
+	if rule := rules.First(func(row []uint32) bool { return fakebox.Matches(row, key[:f.Network.LSB/32+1]) }); rule != nil && (row == nil || f.Priority.Get(rule) < f.Priority.Get(row)) {
 		row = rule
 	}
-	if flow := r.FlowRow(p.Src.String(), p.Dst.String(), p.Proto, p.SPort, p.DPort); flow != nil && (row == nil || f.Priority.Get(flow) <= f.Priority.Get(row)) {
+	if flow := r.FlowRowIn(network, p.Src.String(), p.Dst.String(), p.Proto, p.SPort, p.DPort); flow != nil && (row == nil || f.Priority.Get(flow) <= f.Priority.Get(row)) {
 		row = flow
 	}
 	return row, nil

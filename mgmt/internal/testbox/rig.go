@@ -198,6 +198,11 @@ func IpBytes(text string, width int) []byte {
 // FlowRow is the row of an exact 5-tuple in the flow table, found as a packet finds it; of ICMP the
 // ports are type and code.
 func (r *Rig) FlowRow(src, dst string, proto byte, sport, dport uint16) []uint32 {
+	return r.FlowRowIn(0, src, dst, proto, sport, dport)
+}
+
+// FlowRowIn is the same in a network.
+func (r *Rig) FlowRowIn(network uint64, src, dst string, proto byte, sport, dport uint16) []uint32 {
 	version, upper := byte(4), byte(0)
 	if netip.MustParseAddr(src).Is6() {
 		version = 6
@@ -208,7 +213,7 @@ func (r *Rig) FlowRow(src, dst string, proto byte, sport, dport uint16) []uint32
 	case proto == 1 && version == 4 || (proto == 58 || proto == 135) && version == 6:
 		upper = 2
 	}
-	key := slices.Concat(IpBytes(src, 16), IpBytes(dst, 16), Le16(sport), Le16(dport), []byte{proto, version | upper<<4})
+	key := slices.Concat(IpBytes(src, 16), IpBytes(dst, 16), Le16(sport), Le16(dport), []byte{proto, version | upper<<4, byte(network)})
 	return Find(r.Fake.Table(transport.Inner, regs.InnerTableFlow), 1<<r.Fake.Get(transport.Inner, regs.CommonCapabilityFlowBits), key)
 }
 

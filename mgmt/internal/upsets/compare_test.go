@@ -14,10 +14,13 @@ import (
 	"sallyport/mgmt/internal/upsets"
 )
 
-// many has rules in each table of rules.
+// many has rules in each table of rules, and a VLAN in a VRF.
 const many = testbox.Tunnel + `
 xfrm policy add src 10.3.0.0/16 dst 10.1.0.0/16 dir fwd priority 100 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel
 xfrm policy add src 10.9.0.0/16 dst 10.1.0.0/16 dir fwd action allow
+link add link red name red.7 type vlan id 7
+link add blue type vrf table 10
+link set red.7 master blue
 `
 
 // tick is the period of polls.

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// AccessesToWrite are the accesses of registers by which one Step writes rows at most: 481 rows
-	// of flow, so that 64 Ki take 137 steps.
+	// AccessesToWrite are the accesses of registers by which one Step writes rows at most: 455 rows
+	// of flow, so that 64 Ki take 145 steps.
 	AccessesToWrite = 8192
 	// AccessesToCompare are those by which one Step reads rows at most to compare them.
 	AccessesToCompare = 2048

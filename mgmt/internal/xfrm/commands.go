@@ -110,8 +110,14 @@ type PolicyFilter struct {
 
 // Match says whether a policy passes a list or deleteall.
 func (f PolicyFilter) Match(p *Policy) bool {
-	if f.HasSel && !f.Selector.Holds(p.Selector) {
-		return false
+	if f.HasSel {
+		sel := f.Selector
+		if sel.VRF == "" {
+			sel.VRF = p.VRF // of all VRFs, and of none
+		}
+		if !sel.Holds(p.Selector) {
+			return false
+		}
 	}
 	return (!f.HasIfID || f.IfID == p.IfID) && (f.Dir == "" || f.Dir == p.Dir) && (f.Index == 0 || f.Index == p.Index) && (f.Action == "" || f.Action == p.Action) &&
 		(f.Priority == nil || *f.Priority == p.Priority)
@@ -132,7 +138,7 @@ type (
 		Address *MAC
 		Up      *bool
 		Promisc *bool
-		Master  *string // the bridge, "" for none
+		Master  *string // the bridge, or of a VLAN the VRF; "" for none
 	}
 	// Bridge is a bridge over both ports (RFC 4301's bump in the wire).
 	Bridge struct {
@@ -151,7 +157,13 @@ type (
 		Name string
 		IfID uint32
 	}
-	// LinkDelete deletes a bridge, a VLAN's device or an XFRM interface.
+	// VRF is a network apart: its VLANs have addresses, routes, hosts and policies of their own.
+	VRF struct {
+		At
+		Name  string
+		Table uint32
+	}
+	// LinkDelete deletes a bridge, a VLAN's device, a VRF or an XFRM interface.
 	LinkDelete struct {
 		At
 		Name string
@@ -163,6 +175,8 @@ type (
 		Via          netip.Addr // invalid: on the link itself
 		Dev          string     // empty in a Del: any
 		MTU          uint32
+		VRF          string // whose route it is, if the line says so
+		Table        uint32 // the same by the VRF's table; MainTable: of no VRF; 0: not said
 	}
 	Neigh struct {
 		At

@@ -19,16 +19,16 @@ func (p *parser) link() (Command, error) {
 }
 
 // linkSet reads `link set [dev] D [up|down] [mtu N] [address MAC] [promisc on|off] [master
-// BRIDGE|nomaster]`; a bridge itself can be set up alone.
+// BRIDGE|nomaster]`. Of other devices than a port it reads `up`, and `master VRF|nomaster`.
 func (p *parser) linkSet() (Command, error) {
 	l := Link{At: p.at()}
-	onlyUp := true // which a bridge may be told too
+	ofAny := true // other devices than a port may be told so, too
 	for p.more() {
 		word := p.peek()
 		option, err := p.linkOption(&l)
 		switch {
 		case err == nil && option:
-			onlyUp = onlyUp && word == "up"
+			ofAny = ofAny && (word == "up" || word == "master" || word == "nomaster")
 		case err == nil && l.Dev == "":
 			err = p.linkDevice(&l)
 		case err == nil:
@@ -41,8 +41,8 @@ func (p *parser) linkSet() (Command, error) {
 	switch {
 	case l.Dev == "":
 		return nil, Errorf(p.start, "a link line is `link set dev red|black [up|down] [mtu N] [address MAC] [promisc on|off] [master BRIDGE|nomaster]`")
-	case l.Dev != Red && l.Dev != Black && !onlyUp:
-		return nil, Errorf(p.start, "unknown device %q: the devices are red and black, and a bridge over them, a VLAN's device or an XFRM interface can be set up, added and deleted alone", l.Dev)
+	case l.Dev != Red && l.Dev != Black && !ofAny:
+		return nil, Errorf(p.start, "unknown device %q: the devices are red and black, and a bridge over them, a VLAN's device, a VRF or an XFRM interface can be set up, added and deleted alone", l.Dev)
 	}
 	return l, nil
 }
@@ -67,7 +67,7 @@ func (p *parser) linkOption(l *Link) (option bool, err error) {
 		l.Promisc, err = p.onOff("promisc")
 	case "master":
 		var master string
-		master, err = p.linkName("the bridge after master")
+		master, err = p.linkName("the bridge or the VRF after master")
 		l.Master = &master
 	case "nomaster":
 		l.Master = new(string)
@@ -101,11 +101,12 @@ func (p *parser) linkDevice(l *Link) error {
 }
 
 // linkAdd reads `link add [link PARENT] [name|dev] NAME type bridge|vlan [protocol 802.1Q|802.1ad]
-// [id N]`, and `link add NAME type xfrm [dev black] if_id N`.
+// [id N]`, `link add NAME type xfrm [dev black] if_id N` and `link add NAME type vrf table N`.
 func (p *parser) linkAdd() (Command, error) {
 	var name, kind string
 	vlan := VLAN{At: p.at(), Protocol: tpid8021Q, ID: noVLAN}
 	xfrm := Interface{At: p.at()}
+	vrf := VRF{At: p.at()}
 	for p.more() {
 		var err error
 		switch word := p.peek(); {
@@ -124,6 +125,8 @@ func (p *parser) linkAdd() (Command, error) {
 			err = p.vlanOption(&vlan)
 		case kind == "xfrm":
 			err = p.interfaceOption(&xfrm)
+		case kind == "vrf":
+			err = p.vrfOption(&vrf)
 		default:
 			err = p.unknown()
 		}
@@ -131,7 +134,7 @@ func (p *parser) linkAdd() (Command, error) {
 			return nil, err
 		}
 	}
-	vlan.Name, xfrm.Name = name, name
+	vlan.Name, xfrm.Name, vrf.Name = name, name, name
 	switch {
 	case name != "" && kind == "bridge" && vlan.Parent == "":
 		return Bridge{p.at(), name}, nil
@@ -139,6 +142,10 @@ func (p *parser) linkAdd() (Command, error) {
 		return vlan, nil
 	case name != "" && kind == "xfrm" && vlan.Parent == "" && xfrm.IfID != 0:
 		return xfrm, nil
+	case name != "" && kind == "vrf" && vlan.Parent == "" && vrf.Table != 0:
+		return vrf, nil
+	case kind == "vrf":
+		return nil, Errorf(p.start, "a VRF is `link add NAME type vrf table N`")
 	case kind == "xfrm":
 		return nil, Errorf(p.start, "an XFRM interface is `link add NAME type xfrm dev black if_id N`, with an N from 1")
 	case kind == "vlan":
@@ -148,9 +155,9 @@ func (p *parser) linkAdd() (Command, error) {
 }
 
 func (p *parser) linkType() (string, error) {
-	word, err := p.take("the type, bridge, vlan or xfrm,")
-	if kind := string(word.Text); err == nil && kind != "bridge" && kind != "vlan" && kind != "xfrm" {
-		err = word.errorf("type %s is not supported: a bridge over red and black, VLANs of them and XFRM interfaces are the links that can be added", word.quoted())
+	word, err := p.take("the type, bridge, vlan, vrf or xfrm,")
+	if kind := string(word.Text); err == nil && kind != "bridge" && kind != "vlan" && kind != "vrf" && kind != "xfrm" {
+		err = word.errorf("type %s is not supported: a bridge over red and black, VLANs of them, VRFs and XFRM interfaces are the links that can be added", word.quoted())
 	}
 	return string(word.Text), err
 }
@@ -174,7 +181,7 @@ func (p *parser) interfaceOption(i *Interface) (err error) {
 	return err
 }
 
-// linkDelete reads `link delete [dev] NAME [type bridge|vlan|xfrm]`.
+// linkDelete reads `link delete [dev] NAME [type bridge|vlan|vrf|xfrm]`.
 func (p *parser) linkDelete() (Command, error) {
 	if word := p.peek(); word == "dev" || word == "name" {
 		p.skip()
@@ -201,7 +208,7 @@ func (p *parser) linkName(what string) (string, error) {
 	name := string(word.Text)
 	switch {
 	case name == Red || name == Black:
-		return "", word.errorf("%s is a port: a bridge, a VLAN's device and an XFRM interface need names of their own", word.Text)
+		return "", word.errorf("%s is a port: a bridge, a VLAN's device, a VRF and an XFRM interface need names of their own", word.Text)
 	case !IsLinkName(name):
 		return "", word.errorf("%s cannot be the name of a device: write 1 to %d letters, digits, dots, dashes or underscores", word.quoted(), maxName)
 	}

@@ -3,6 +3,7 @@
 package xfrm
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -26,6 +27,9 @@ type Selector struct {
 	// Then none of the four ranges is given.
 	Opaque bool   `json:"opaque,omitempty"`
 	Dev    string `json:"dev,omitempty"`
+	// VRF is the network of the packets, of a policy in a VRF. It is `dev` too, where a port may
+	// stand instead, which says nothing. Selectors of two VRFs have no packet in common.
+	VRF string `json:"vrf,omitempty"`
 }
 
 // The prefixes that hold every address of an IP version.
@@ -99,8 +103,8 @@ func (s Selector) Words() []Word {
 	case s.Opaque:
 		out = append(out, Word{"sport", opaqueWord}, Word{"dport", opaqueWord})
 	}
-	if s.Dev != "" {
-		out = append(out, Word{"dev", s.Dev})
+	if dev := cmp.Or(s.VRF, s.Dev); dev != "" {
+		out = append(out, Word{"dev", dev})
 	}
 	return out
 }
@@ -135,9 +139,9 @@ func (s Selector) Covers(inner Selector) bool {
 	return s.ToGroups() == inner.ToGroups() && s.Holds(inner)
 }
 
-// Holds says whether every address, protocol and number of inner is one of s.
+// Holds says whether every address, protocol and number of inner is one of s, in the same VRF.
 func (s Selector) Holds(inner Selector) bool {
-	return s.src().covers(inner.src()) && s.dst().covers(inner.dst()) && holds(s.Proto, inner.Proto) && (inner.Opaque || !s.Opaque) &&
+	return s.VRF == inner.VRF && s.src().covers(inner.src()) && s.dst().covers(inner.dst()) && holds(s.Proto, inner.Proto) && (inner.Opaque || !s.Opaque) &&
 		s.SPort.Covers(inner.SPort) && s.DPort.Covers(inner.DPort) && s.Type.Covers(inner.Type) && s.Code.Covers(inner.Code)
 }
 
@@ -149,7 +153,7 @@ func (s Selector) numbered() bool {
 // Overlaps says whether some packet may be of both selectors, which have prefixes; those of two IP
 // versions have none in common.
 func (s Selector) Overlaps(o Selector) bool {
-	return s.ToGroups() == o.ToGroups() && s.src().overlaps(o.src()) && s.dst().overlaps(o.dst()) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
+	return s.VRF == o.VRF && s.ToGroups() == o.ToGroups() && s.src().overlaps(o.src()) && s.dst().overlaps(o.dst()) && (holds(s.Proto, o.Proto) || holds(o.Proto, s.Proto)) &&
 		!(s.Opaque && o.numbered()) && !(o.Opaque && s.numbered()) &&
 		s.SPort.meets(o.SPort) && s.DPort.meets(o.DPort) && s.Type.meets(o.Type) && s.Code.meets(o.Code)
 }

@@ -68,7 +68,7 @@ func configures(command Command) bool {
 		return !c.Del
 	case Neigh:
 		return !c.Del
-	case Link, Bridge, VLAN, Interface, NextHop, Reassembly, PuntSet, QoS, SkipHeaders, PolicyAdd:
+	case Link, Bridge, VLAN, VRF, Interface, NextHop, Reassembly, PuntSet, QoS, SkipHeaders, PolicyAdd:
 		return true
 	}
 	return false

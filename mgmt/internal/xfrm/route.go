@@ -5,7 +5,7 @@ package xfrm
 import "net/netip"
 
 // route reads `route add|replace|append|change|del PREFIX|default [via [inet|inet6] ADDR] dev D
-// [mtu N]`.
+// [mtu N] [vrf NAME|table N]`.
 func (p *parser) route() (Command, error) {
 	verb, err := p.verb("route", "add", "change", "replace", "append", "delete")
 	if err != nil || verb == "show" {
@@ -27,6 +27,12 @@ func (p *parser) route() (Command, error) {
 				p.skip()
 			}
 			r.MTU, err = p.mtu()
+		case "vrf":
+			p.skip()
+			r.VRF, err = p.linkName("the VRF after vrf")
+		case "table":
+			p.skip()
+			r.Table, err = p.table()
 		case "src", "metric", "proto", "protocol", "scope":
 			p.skip()
 			_, err = p.take("a value")
@@ -81,4 +87,36 @@ func (p *parser) gateway() (via netip.Addr, named bool, err error) {
 		err = word.errorf("the gateway after via %s cannot be %s, which is of the other IP version", family, word.quoted())
 	}
 	return via, named, err
+}
+
+// Linux's tables default, main and local, which are of no VRF.
+const (
+	firstOwnTable = 253
+	MainTable     = 254
+	lastOwnTable  = 255
+)
+
+// vrfOption reads what follows `type vrf`.
+func (p *parser) vrfOption(v *VRF) (err error) {
+	if p.peek() != "table" {
+		return p.unknown()
+	}
+	p.skip()
+	if v.Table, err = p.table(); err == nil && v.Table >= firstOwnTable && v.Table <= lastOwnTable {
+		err = p.words[p.next-1].errorf("the table of a VRF must be 1 to 4294967295 and not %d to %d, which are Linux's own tables", firstOwnTable, lastOwnTable)
+	}
+	return err
+}
+
+// table reads the number of a table; `main` is the one of no VRF.
+func (p *parser) table() (uint32, error) {
+	if p.peek() == "main" {
+		p.skip()
+		return MainTable, nil
+	}
+	table, err := p.number32("the table")
+	if err == nil && table == 0 {
+		err = p.words[p.next-1].errorf("the table must be 1 to 4294967295, not 0")
+	}
+	return table, err
 }

@@ -22,7 +22,7 @@ func isUpperWord(word string) bool {
 
 // selector reads a run of src, dst, dev and one upper-layer part. A missing side is every address
 // of the other's IP version; if neither is given, both are `missing`. Selectors of policies may
-// have lists of addresses.
+// have lists of addresses, and a VRF.
 func (p *parser) selector(missing netip.Prefix, lists bool) (Selector, error) {
 	s := Selector{}
 	upper := false
@@ -41,7 +41,7 @@ func (p *parser) selector(missing netip.Prefix, lists bool) (Selector, error) {
 			s.Dst, s.DstList = dst.prefix, dst.list
 		case word == "dev":
 			p.skip()
-			s.Dev, err = p.selectorDevice()
+			err = p.selectorDevice(&s, lists)
 		case isUpperWord(word) && !upper:
 			upper = true
 			err = p.upper(&s)
@@ -79,12 +79,19 @@ func (p *parser) side(other side, lists bool) (side, error) {
 	return this, err
 }
 
-func (p *parser) selectorDevice() (string, error) {
-	if p.peek() == "none" {
+// selectorDevice reads the device after `dev`: a port, which says nothing, or the VRF that the
+// packets of a policy are in.
+func (p *parser) selectorDevice(s *Selector, policy bool) (err error) {
+	switch word := p.peek(); {
+	case word == "none":
 		p.skip()
-		return "", nil
+		s.Dev, s.VRF = "", ""
+	case policy && word != "" && word != Red && word != Black:
+		s.VRF, err = p.linkName("the VRF after dev")
+	default:
+		s.Dev, err = p.device()
 	}
-	return p.device()
+	return err
 }
 
 // complete fills in the missing sides. Then the IP version is known, and so are selectors that

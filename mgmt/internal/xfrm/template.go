@@ -79,3 +79,21 @@ func (s *State) Carried(sel Selector) Selector {
 	}
 	return sel
 }
+
+// checkVRFPolicy refuses what a policy of a VRF cannot be. Black is one network, which is in no
+// VRF: no clear packet of a VRF leaves by it, and none comes from there.
+func checkVRFPolicy(pos Pos, pol *Policy) error {
+	switch {
+	case pol.IfID != 0:
+		return Errorf(pos, "a policy takes dev %s or if_id 0x%x, not both: a VRF has no XFRM interface", pol.VRF, pol.IfID)
+	case pol.Template != nil && pol.Template.Mode == ModeTransport:
+		return Errorf(pos, "a policy with dev %s needs a tmpl of mode tunnel: the packets of a VRF are routed", pol.VRF)
+	case pol.Template != nil:
+		return nil
+	case pol.Action == ActionAllow && pol.Dir == DirOut:
+		return Errorf(pos, "an out policy with dev %s and without a tmpl would let clear packets out to black, which is in no VRF: write its tmpl, or action block", pol.VRF)
+	case pol.Action != ActionBlock && pol.Dir != DirOut:
+		return Errorf(pos, "an in or fwd policy with dev %s and without a tmpl is for clear packets from black, which is in no VRF: write its tmpl, or action block", pol.VRF)
+	}
+	return nil
+}

@@ -102,6 +102,8 @@ func unsaid(sel xfrm.Selector) string {
 	switch {
 	case sel.Listed():
 		return "a list of addresses"
+	case sel.VRF != "":
+		return "dev " + sel.VRF
 	case sel.Dev != "":
 		return "dev " + sel.Dev
 	case sel.Opaque:
