@@ -96,12 +96,15 @@ class PrefixTree(last: Int, networks: Int = 1) extends Module {
   private val ready = RegNext(nodes.io.ready && children.io.ready && roots.io.ready, false.B)
   private val root = roots.io.root
   private val first = Wire(new PrefixStep)
-  first.live := RegNext(io.query.valid && ready, false.B) && (root.valid || root.upset)
+  // A root that is not there leads anywhere, and the answer does not count: what the levels read
+  // must not wait for the root's parity.
+  first.live := RegNext(io.query.valid && ready, false.B)
   first.policies := RegNext(io.query.bits.policies)
   first.key := RegNext(io.query.bits.key.address)
   first.node := root.node
   first.group := 0.U
-  first.upset := root.upset
+  first.upset := root.upset || !root.valid
+  private val hasTree = ShiftRegister(root.valid || root.upset, PrefixTree.latency - 1)
 
   private val levels = rows.zipWithIndex.map { case (rows, n) =>
     val level = Module(new PrefixLevel(rows, last = n == PrefixNode.levels - 1))
@@ -112,12 +115,13 @@ class PrefixTree(last: Int, networks: Int = 1) extends Module {
   levels.head.io.in := first
   levels.zip(levels.tail).foreach { case (level, next) => next.io.in := level.io.out }
   private val found = levels.last.io.out
-  io.group := Mux(found.live, found.group, 0.U)
-  io.upset := found.live && found.upset
+  private val counts = found.live && hasTree
+  io.group := Mux(counts, found.group, 0.U)
+  io.upset := counts && found.upset
   io.policy := found.node
-  io.live := found.live
+  io.live := counts
   private def upsets(of: Bool => Bool): Bool = {
-    val which = (first.live && first.upset && of(first.policies)) +:
+    val which = (first.live && root.upset && of(first.policies)) +:
       levels.map(level => level.io.rowUpset && of(RegNext(level.io.out.policies)))
     RegNext(VecInit(which).asUInt.orR, false.B)
   }
