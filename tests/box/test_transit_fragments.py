@@ -165,6 +165,17 @@ def test_a_second_first_fragment_changes_no_decision(tmp_path: Path, v6: bool) -
     assert seen.named == [{"inner.drop_frag_conflict": 1, "inner.drop_frag_overlap": len(over) - 1}, {}]
 
 
+def test_a_copy_of_a_first_fragment_passes_whatever_pads_its_frame(tmp_path: Path) -> None:
+    """Its extension headers fill it, so the bytes behind them are no part of its datagram."""
+    src, dst = ENDS[True]
+    options = bytes([1, 2, 1, 20]) + bytes(20)
+    packet = IPv6(bytes(IPv6(src=src, dst=dst) / IPv6ExtHdrFragment(id=3, m=1, nh=60) / Raw(options)))
+    frames: list[bytes | Packet] = [bytes(ETHERNET / packet) + padding for padding in (b"\1" * 10, b"", b"\2" * 30)]
+    seen = boxes.run(tunnels(), {"box0.red": frames}, ["box1.red"], tmp_path, before=neighbours)
+    assert [frame[14:] for frame in seen.out["box1.red"]] == arrived("tunnel", [packet] * 3)
+    assert seen.named == [{}, {}]
+
+
 def test_a_tunnel_that_names_ports_takes_no_fragment_without_the_first(make_box) -> None:
     """RFC 4301 7.3: of the peer's fragments those pass whose first one passed."""
     box = make_box(TUNNEL.batch(back="198.19.0.0/16 proto udp sport 7 dport 2049"))

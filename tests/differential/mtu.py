@@ -7,6 +7,7 @@ from __future__ import annotations
 from functools import cache
 
 from scapy.layers.inet import IP, fragment
+from scapy.packet import Raw
 
 from .sa import Sa
 
@@ -37,7 +38,9 @@ def ip_header(sa: Sa) -> int:
 
 def clear_pieces(packet: bytes, mtu: int) -> list[bytes]:
     """The fragments of an IPv4 packet without options."""
-    return [bytes(piece) for piece in fragment(IP(packet), (mtu - 20) // 8 * 8)]
+    # scapy would make an ICMP error anew, and pad the packet in it (RFC 4884 5.1).
+    whole = IP(packet[:20]) / Raw(packet[20:])
+    return [bytes(piece) for piece in fragment(whole, (mtu - 20) // 8 * 8)]
 
 
 def piece_bytes(v6: bool, mtu: int) -> int:

@@ -2,7 +2,16 @@
 package sallyport.iface.inner
 
 import chisel3._
-import sallyport.common.registers.map.{Chip, CommonRegs, InnerCounters, InnerRegs, InnerTables, NetworkRow, PuntGroup, PuntReason}
+import sallyport.common.registers.map.{
+  Chip,
+  CommonRegs,
+  InnerCounters,
+  InnerRegs,
+  InnerTables,
+  NetworkRow,
+  PuntGroup,
+  PuntReason
+}
 import sallyport.common.registers.{AuditEvents, RegisterBankParams}
 import sallyport.common.stream.{ConnectStream, NoMeta, PacketArbiter}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}

@@ -54,8 +54,10 @@ object UpperFields {
     upper.hasPorts := fields.hasPorts
     upper.hasIcmp := fields.hasIcmp
     upper.hasMobility := fields.hasMobility
+    // Its payload has whole units of 8 bytes (RFC 8200 4.5, RFC 791 3.1), so the word is there or,
+    // behind extension headers alone, nothing is.
     upper.word := MuxCase(
-      fields.spi,
+      Mux(fields.payloadLength === 0.U, 0.U, fields.spi),
       Seq(
         fields.hasPorts -> Cat(fields.sourcePort, fields.destinationPort),
         (fields.hasIcmp || fields.hasMobility) -> Cat(0.U(16.W), fields.messageType, fields.messageCode)
