@@ -4,7 +4,7 @@ RFC 7112, RFC 3168 5.3, RFC 4301 7.3), by scapy's reading of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from scapy.packet import Packet, Raw
 
 from . import frame_judge
 from .addresses import Port
-from .ethernet import IPV4, IPV6, Frame
+from .ethernet import IPV4, IPV6, Frame, vlan
 from .forwarding import CE, NOT_ECT, with_ecn
 from .ip_packets import FRAGMENT
 from .reading import EXTENSIONS, Reading
@@ -47,6 +47,12 @@ class Piece:
     head: bytes
     ip_at: int
     ecn: int
+    vlan: int = 0
+
+    @property
+    def datagram(self) -> tuple[object, ...]:
+        """What ties it to its first one: the VLAN, too, where networks are told apart."""
+        return (*self.key, self.vlan)
 
     @property
     def end(self) -> int:
@@ -119,10 +125,10 @@ class Reassembly:
         for frame in frames:
             if frame_judge.of_mac(frame) or not goes_round(frame):
                 continue
-            counter, packet = frame_judge.judge(frame, self.port)
-            piece = read(frame) if counter == "punt_fragment" else None
+            counter, packet = self._judge(frame)
+            piece = self._read(frame) if counter == "punt_fragment" else None
             if piece and not piece.start and not self._refused(piece, packet):
-                self.firsts.setdefault(piece.key, Upper.of(packet, len(piece.payload), piece.ip_at))
+                self.firsts.setdefault(piece.datagram, Upper.of(packet, len(piece.payload), piece.ip_at))
 
     def take(self, frame: Frame) -> Step:
         number, self.taken = self.taken, self.taken + 1
@@ -131,19 +137,31 @@ class Reassembly:
             return Step((refused,))
         if not goes_round(frame):
             return Step((), frame)
-        counter, packet = frame_judge.judge(frame, self.port)
+        counter, packet = self._judge(frame)
         if counter != "punt_fragment":
             return Step((), frame, ROUND)
-        piece = read(frame)
+        piece = self._read(frame)
         if self._told(piece, packet):
             return Step((), frame, ROUND, punt="punt_reasm")
         refused = self._refused(piece, packet)
         if refused:
             return Step((refused,))
-        self.fragments[number] = piece.key
+        self.fragments[number] = piece.datagram
+        if self.whole and piece.datagram not in self.firsts:
+            return Step()  # it waits for its first one
         if self.whole or (self._here(packet) and packet.protocol == ESP):
             return self.join(piece, number)
         return self._follow(frame, piece, packet, number)
+
+    def _vlan(self, frame: Frame) -> int:
+        return 0 if self.ends is not None or self.port.bump else vlan(frame)
+
+    def _read(self, frame: Frame) -> Piece:
+        return replace(read(frame), vlan=self._vlan(frame))
+
+    def _judge(self, frame: Frame) -> tuple[str, Reading]:
+        """In another network the box's addresses are those of others."""
+        return frame_judge.judge(frame, replace(self.port, interfaces=()) if self._vlan(frame) else self.port)
 
     def _told(self, piece: Piece, packet: Reading) -> bool:
         bad = headless(piece, packet) or partial(piece) or piece.counted > LONGEST_PAYLOAD
@@ -167,16 +185,16 @@ class Reassembly:
 
     def _follow(self, frame: Frame, piece: Piece, packet: Reading, number: int) -> Step:
         """A fragment that goes on as one, if its first one lets it."""
-        upper = self.firsts.get(piece.key)
+        upper = self.firsts.get(piece.datagram)
         assert upper, "a fragment would wait for ever"
         way = ROUND
         if not piece.start:
-            if piece.key in self.known and not upper.same(Upper.of(packet, len(piece.payload))):
+            if piece.datagram in self.known and not upper.same(Upper.of(packet, len(piece.payload))):
                 return Step(("drop_frag_conflict",))
-            self.known.add(piece.key)
+            self.known.add(piece.datagram)
         elif piece.start // 8 < upper.units:
             return Step(("drop_frag_overlap",))
-        elif piece.key not in self.known:
+        elif piece.datagram not in self.known:
             way = f"{WAITED} {number}"
         port = upper.numbers[1] if upper.protocol == 17 and upper.upper else None
         if (port == NATT_PORT and self._here(packet)) or (port == IKE_PORT and self.ours(packet)):
@@ -185,12 +203,12 @@ class Reassembly:
 
     def again(self, frame: Frame) -> Step:
         """A fragment whose policy wants the whole datagram."""
-        return self.join(read(frame), self.taken - 1)
+        return self.join(self._read(frame), self.taken - 1)
 
     def join(self, piece: Piece, number: int) -> Step:
         datagram = self.open.setdefault(piece.key, Datagram())
         datagram.came.append(number)
-        datagram.waited = datagram.waited or (piece.key in self.firsts and piece.key not in self.known)
+        datagram.waited = datagram.waited or (piece.datagram in self.firsts and piece.datagram not in self.known)
         if any(piece.same(other) for other in datagram.pieces):
             return Step(("drop_reasm_duplicate",))
         overlaps = any(piece.start < other.end and other.start < piece.end for other in datagram.pieces)

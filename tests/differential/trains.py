@@ -54,7 +54,9 @@ class Trains:
             pieces.insert(self.dice.randint(twice + 1, len(pieces) - 1), again)
         elif chance < 0.58:
             pieces = self._marked(pieces)
-        self.under_way.append(deque(ethernet.unharmed(self.dice, self.port, piece) for piece in pieces))
+        # A sender's fragments come by one VLAN; some of several datagrams meet here.
+        head = ethernet.head_of(self.dice, self.port, first) if self.dice.random() < 0.9 else b""
+        self.under_way.append(deque(ethernet.unharmed(self.dice, self.port, piece, head) for piece in pieces))
         return True
 
     def _marked(self, pieces: list[bytes]) -> list[bytes]:
