@@ -110,7 +110,7 @@ class Reassembly:
         self.taken = 0
         self.firsts: dict[tuple[object, ...], Upper] = {}
         self.known: set[tuple[object, ...]] = set()
-        self.fragments: dict[int, tuple[object, ...]] = {}
+        self.fragments: dict[int, Piece] = {}
 
     @classmethod
     def at(cls, port: str, configuration: Configuration, whole: bool = False) -> Reassembly:
@@ -146,7 +146,7 @@ class Reassembly:
         refused = self._refused(piece, packet)
         if refused:
             return Step((refused,))
-        self.fragments[number] = piece.datagram
+        self.fragments[number] = piece
         if self.whole and piece.datagram not in self.firsts:
             return Step()  # it waits for its first one
         if self.whole or (self._here(packet) and packet.protocol == ESP):
@@ -237,7 +237,7 @@ def without_incomplete(frames: list[Frame], port: Reassembly) -> list[Frame]:
     for frame in frames:
         port.take(frame)
     waiting = {number for datagram in port.open.values() for number in datagram.came}
-    waiting |= {number for number, key in port.fragments.items() if key not in port.firsts}
+    waiting |= {number for number, piece in port.fragments.items() if piece.datagram not in port.firsts}
     return [frame for number, frame in enumerate(frames) if number not in waiting]
 
 

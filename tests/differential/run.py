@@ -65,8 +65,8 @@ def complete(frames: list[Frame], port: str, config: Configuration) -> list[Fram
     judge.reassembly.foresee(frames)
     for frame in frames:
         judge(frame)
-    keys = judge.reassembly.fragments
-    return [frame for number, frame in enumerate(frames) if keys.get(number) not in judge.reassembly.open]
+    held = {n for n, piece in judge.reassembly.fragments.items() if piece.key in judge.reassembly.open}
+    return [frame for number, frame in enumerate(frames) if number not in held]
 
 
 def judges(config: Configuration) -> dict[str, RedJudge | BlackJudge]:
