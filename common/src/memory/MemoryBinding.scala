@@ -41,6 +41,12 @@ object MemoryBinding {
   private val exceptions: Map[(Int, Int), MemoryKind] =
     Map((65536, 128) -> Bram, (128, 211) -> Lutram, (256, 14) -> Lutram)
 
+  /**
+   * Columns of URAM of other exceptions. A sixth column of flows, with one bit in block RAM, would
+   * bring the inner chip's use of URAM above 60 %.
+   */
+  private val fewerColumns: Map[(Int, Int), Int] = Map((16384, 433) -> 5)
+
   /** The slices of a memory, lowest first; they cover its rows. */
   def apply(shape: MemoryShape): Seq[MemorySlice] = {
     def whole(kind: MemoryKind) =
@@ -51,10 +57,12 @@ object MemoryBinding {
       case None if shape.depth <= lutramRows => whole(Lutram)
       case None if shape.depth < uramRows || isMasked => whole(Bram)
       case None =>
-        val rest = shape.width % uramBits
-        if (rest == 0 || rest >= fullRest) whole(Uram)
-        else if (rest == shape.width) whole(Bram)
-        else Seq(MemorySlice(Uram, 0, shape.width - rest), MemorySlice(Bram, shape.width - rest, rest))
+        val most = (shape.width + uramBits - fullRest) / uramBits
+        val columns = fewerColumns.getOrElse((shape.depth, shape.width), most)
+        val inUram = shape.width.min(columns * uramBits)
+        if (inUram == shape.width) whole(Uram)
+        else if (inUram == 0) whole(Bram)
+        else Seq(MemorySlice(Uram, 0, inUram), MemorySlice(Bram, inUram, shape.width - inUram))
     }
   }
 }
