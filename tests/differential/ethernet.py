@@ -42,21 +42,15 @@ def around(dice: random.Random, port: str, packet: bytes) -> Frame:
     return finish(dice, data)
 
 
-def head_of(dice: random.Random, port: str, packet: bytes) -> bytes:
-    """An Ethernet header for a packet, with tags or without."""
-    return _head(dice, port, IPV6 if packet[0] >> 4 == 6 else IPV4)
-
-
 def vlan(frame: Frame) -> int:
     """The ID of the outer tag; 0 without one."""
     tagged = int.from_bytes(frame.data[12:14], "big") in TAGS
     return int.from_bytes(frame.data[14:16], "big") & 0xFFF if tagged else 0
 
 
-def unharmed(dice: random.Random, port: str, packet: bytes, head: bytes = b"") -> Frame:
-    """A packet in a frame that nothing is wrong with; tags and padding it may have. `head`: its
-    Ethernet header, if that is given."""
-    data = (head or head_of(dice, port, packet)) + packet
+def unharmed(dice: random.Random, port: str, packet: bytes) -> Frame:
+    """A packet in a frame that nothing is wrong with; tags and padding it may have."""
+    data = _head(dice, port, IPV6 if packet[0] >> 4 == 6 else IPV4) + packet
     if dice.random() < 0.06:
         data += dice.randbytes(dice.randrange(1, 60))
     return Frame(data + dice.randbytes(max(0, MINIMUM - len(data))))

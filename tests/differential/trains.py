@@ -54,9 +54,13 @@ class Trains:
             pieces.insert(self.dice.randint(twice + 1, len(pieces) - 1), again)
         elif chance < 0.58:
             pieces = self._marked(pieces)
-        # A sender's fragments come by one VLAN; some of several datagrams meet here.
-        head = ethernet.head_of(self.dice, self.port, first) if self.dice.random() < 0.9 else b""
-        self.under_way.append(deque(ethernet.unharmed(self.dice, self.port, piece, head) for piece in pieces))
+        frames = [ethernet.unharmed(self.dice, self.port, piece) for piece in pieces]
+        # A sender's fragments come by one VLAN, but for one datagram in ten here.
+        if int.from_bytes(pieces[0][4:6], "big") % 10:
+            head = frames[0].data[: frames[0].data.index(pieces[0])]
+            whole = [head + frame.data[frame.data.index(piece) :] for frame, piece in zip(frames, pieces, strict=True)]
+            frames = [Frame(data.ljust(ethernet.MINIMUM, b"\0")) for data in whole]
+        self.under_way.append(deque(frames))
         return True
 
     def _marked(self, pieces: list[bytes]) -> list[bytes]:
