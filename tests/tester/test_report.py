@@ -218,15 +218,21 @@ def test_nothing_overlaps(browser, request: pytest.FixtureRequest, which: str, w
     seen.page.wait_for_function(
         "[...document.querySelectorAll('.plotly-graph-div')].every(p => p.querySelector('.trace'))"
     )
+    assert overlaps(seen) == []
     if media == "print":
         seen.page.set_viewport_size({"width": width, "height": 700})
         seen.page.emulate_media(media="print")
-    for _ in range(10):  # plots follow their window a moment later, each by itself
+        assert overlaps(seen) == []
+    seen.page.close()
+
+
+def overlaps(seen: Watched) -> list[str]:
+    """Those that stay: plots follow their place a moment later, each by itself."""
+    for _ in range(10):
         seen.page.wait_for_timeout(500)
         if not (found := seen.page.evaluate(OVERLAPS)):
             break
-    assert found == []
-    seen.page.close()
+    return found
 
 
 def measured() -> list[dict]:
