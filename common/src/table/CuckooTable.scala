@@ -102,7 +102,12 @@ class CuckooTable(p: CuckooTableParams) extends Module {
   private val asked = RegNext(io.lookup.bits)
   private val hashed = Reg(UInt(p.keyBits.W))
   hashed := CuckooTable.shortened(io.lookup.bits, p.leastBits, short)
-  private val live = RegNext(RegNext(io.lookup.valid && access.io.ready, false.B), false.B)
+  private val asks = RegNext(io.lookup.valid && access.io.ready, false.B)
+  private val live = RegNext(asks, false.B)
+
+  // All blocks of all ways load `live`. Its inverse, which synthesis does not merge with it,
+  // decides about accesses of software.
+  private val idle = RegNext(!asks, true.B)
   private val key = ShiftRegister(asked, 4)
 
   // The parity of a row takes a cycle, in which its access waits. In the next one the access is
@@ -116,7 +121,7 @@ class CuckooTable(p: CuckooTableParams) extends Module {
     val memory = SyncReadMem(p.rowsPerWay, UInt((p.rowBits + 1).W))
     val row = RegNext(CuckooHash.row(w, hashed, p.rowsPerWay))
     val settled = RegNext(waits && way === w.U, false.B)
-    val takes = settled && !(changes && live && place === row)
+    val takes = settled && (!changes || idle || place =/= row)
     val readBack = memory.readWrite(wayRow, written, access.io.clearing || takes, access.io.clearing || changes)
     // A clearing makes no hit of it, but the blocks need not wait for that.
     (takes, readBack, RegNext(RegNext(answered(w, memory.read(row, live)))))
