@@ -152,10 +152,7 @@ func (c *compiler) networks() error {
 	c.out.Networks, c.out.Apart = map[int]Row{}, map[int][]Way{}
 	for _, v := range c.m.VLANs {
 		if v.VRF != "" {
-			f, row := regs.NetworkRow, newRow(regs.NetworkRow.Bits)
-			f.Network.Put(row, uint64(c.m.NetworkOf(v.VRF)))
-			f.Valid.Put(row, 1)
-			c.out.Networks[int(v.ID)] = row
+			c.out.Networks[int(v.ID)] = NetworkRow(c.m.NetworkOf(v.VRF))
 		}
 	}
 	for _, v := range c.m.VRFs {
@@ -199,6 +196,14 @@ func (c *compiler) waysApart(v model.VRF) error {
 		c.out.Apart[v.Number] = append(c.out.Apart[v.Number], c.way(xfrm.Red, v.Number, way))
 	}
 	return nil
+}
+
+// NetworkRow is that of a VLAN in a network.
+func NetworkRow(network int) Row {
+	row := newRow(regs.NetworkRow.Bits)
+	regs.NetworkRow.Network.Put(row, uint64(network))
+	regs.NetworkRow.Valid.Put(row, 1)
+	return row
 }
 
 // NetworkRows are how many rows the table of networks has, one for each ID of a VLAN.

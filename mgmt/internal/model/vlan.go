@@ -119,8 +119,12 @@ func (m *Model) checkHop(hop netip.Addr, dev string, pos xfrm.Pos) error {
 	return nil
 }
 
-// mostVRFs is how many networks the inner chip has besides network 0.
-const mostVRFs = 63
+// mostVRFs is how many networks the inner chip has besides network 0 and [EmptyNetwork].
+const mostVRFs = 62
+
+// EmptyNetwork is the number of the network that never has anything, so that packets of a VLAN
+// that changes its network are dropped meanwhile.
+const EmptyNetwork = mostVRFs + 1
 
 func noVRF(name string, pos xfrm.Pos) error {
 	return xfrm.Errorf(pos, "there is no VRF %s: write `link add %s type vrf table N` first", name, name)
@@ -228,7 +232,7 @@ func (m *Model) addVRF(c xfrm.VRF) error {
 		taken[v.Number] = true
 	}
 	if len(m.VRFs) == mostVRFs {
-		return xfrm.Errorf(c.Pos, "no room for the VRF %s: the inner chip has %d networks besides that of no VRF, and all are in use", c.Name, mostVRFs)
+		return xfrm.Errorf(c.Pos, "no room for the VRF %s: the inner chip has %d networks for VRFs, and all are in use", c.Name, mostVRFs)
 	}
 	number, had := m.Changes.Networks[c.Name]
 	for number = max(number, 1); !had && taken[number]; number++ {

@@ -9,6 +9,7 @@ import (
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -19,9 +20,9 @@ import (
 //
 // A VLAN whose network changes must not meet the policies of either network while those change too:
 // half of a change might let a packet pass that neither the old nor the new policies let pass. So
-// its row comes to lead to a network that has nothing, where its packets are dropped, before
-// all other writes, and to its network behind them. Where nothing else changes, one write does.
-func (p *planner) networks() error {
+// its row comes to lead to [model.EmptyNetwork], where its packets are dropped, before all other
+// writes, and to its network behind them. Where nothing else changes, one write does.
+func (p *planner) networks() {
 	have, want := p.old.Network, p.Target.Networks
 	p.Image.Network = want
 	others := len(p.Writes) > 0
@@ -30,18 +31,10 @@ func (p *planner) networks() error {
 			continue
 		}
 		if others {
-			number, err := p.empty()
-			if err != nil {
-				return err
-			}
-			row := make(compile.Row, regs.InnerTableNetwork.Words())
-			regs.NetworkRow.Network.Put(row, uint64(number))
-			regs.NetworkRow.Valid.Put(row, 1)
-			p.add(Write{Phase: phaseApart, Chip: transport.Inner, Table: regs.InnerTableNetwork, Index: id, Row: row})
+			p.add(Write{Phase: phaseApart, Chip: transport.Inner, Table: regs.InnerTableNetwork, Index: id, Row: compile.NetworkRow(model.EmptyNetwork)})
 		}
 		p.add(Write{Phase: phaseNetworks, Chip: transport.Inner, Table: regs.InnerTableNetwork, Index: id, Row: want[id]})
 	}
-	return nil
 }
 
 func union[V any](a, b map[int]V) map[int]bool {
@@ -53,32 +46,6 @@ func union[V any](a, b map[int]V) map[int]bool {
 		out[key] = true
 	}
 	return out
-}
-
-// empty is the number of a network that has nothing, neither before the change nor behind it.
-func (p *planner) empty() (int, error) {
-	taken := map[int]bool{0: true}
-	for _, number := range p.m.Changes.Networks {
-		taken[number] = true
-	}
-	for _, v := range p.m.VRFs {
-		taken[v.Number] = true
-	}
-	for _, row := range p.old.Network {
-		taken[int(regs.NetworkRow.Network.Get(row))] = true
-	}
-	for _, row := range p.old.Flow {
-		taken[int(regs.FlowRow.Network.Get(row))] = true
-	}
-	for _, rule := range p.old.InnerRule {
-		taken[int(regs.RuleRow.Network.Get(rule.Row))] = true
-	}
-	for number := range 1 << regs.NetworkRow.Network.Width {
-		if !taken[number] {
-			return number, nil
-		}
-	}
-	return 0, xfrm.Errorf(xfrm.Pos{}, "all networks of the inner chip are in use, so no VLAN can change its VRF together with anything else: change VRFs of VLANs in a batch of their own")
 }
 
 // apart changes the trees of routes of VRFs. Routes of Linux give way to them.

@@ -150,9 +150,7 @@ func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes
 		return nil, err
 	}
 	p.waysImage()
-	if err = p.networks(); err != nil {
-		return nil, err
-	}
+	p.networks()
 	return p.ordered(), nil
 }
 
