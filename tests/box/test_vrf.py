@@ -11,7 +11,7 @@ from scapy.layers.ipsec import ESP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
-from tests.support.reference import FAR, NEAR, Tunnel, esp_payload, forwarded
+from tests.support.reference import ANY, FAR, NEAR, Tunnel, esp_payload, forwarded
 
 CUSTOMERS = {"blue": 10, "green": 20}
 TUNNELS = {"blue": Tunnel(), "green": Tunnel(spi_out=0x1003, spi_in=0x2004)}
@@ -90,3 +90,38 @@ def test_packets_of_a_tunnel_go_to_the_hosts_of_its_vrf(make_box, version: int) 
         seen.append((ethernet.dst, tag.vlan, bytes(tag.payload)))
     assert outcome.named() == {"inner.punt_tunnel_host": 4}
     assert seen == wanted
+
+
+def routed(vlan: int, tunnel: Tunnel) -> str:
+    """A VRF with a tunnel for both IP versions, and with a route via a gateway for each of them."""
+    dev, name = f"red.{vlan}", f"v{vlan}"
+    text = f"link add link red name {dev} type vlan id {vlan}\nlink add {name} type vrf table {vlan}\nlink set {dev} master {name}\n"
+    for version, (near, _, behind) in NETS.items():
+        text += f"addr add {host(near, 1)}/{near.split('/')[1]} dev {dev}\n"
+        text += f"neigh add {host(near, version)} lladdr {mac(vlan, version)} dev {dev}\n"
+        text += f"route add {behind} via {host(near, version)} dev {dev}\n"
+    return text + tunnel.lines(ANY, ANY, ANY).replace(" dir ", f" dev {name} dir ")
+
+
+def test_each_of_many_vrfs_goes_by_its_own_routes(make_box) -> None:
+    """16 trees of routes: more than the trees' first level has rows. One of them has nodes on two
+    levels."""
+    vlans = range(101, 109)
+    tunnels = {vlan: Tunnel(spi_out=0x1000 + vlan, spi_in=0x2000 + vlan) for vlan in vlans}
+    text = f"link set red address {BOX}\nlink set black address {BOX}\n"
+    text += f"addr add {NEAR}/24 dev black\nneigh add {FAR} lladdr {PEER} dev black\n"
+    text += "".join(routed(vlan, tunnels[vlan]) for vlan in vlans)
+    # 40 ends, of prefixes that do not touch each other.
+    text += f"neigh add 10.1.0.5 lladdr {mac(103, 5)} dev red.103\n"
+    text += "".join(f"route add 10.3.{n}.0/24 via 10.1.0.5 dev red.103\n" for n in range(0, 80, 4))
+    frames, wanted = [], []
+    for vlan, tunnel in tunnels.items():
+        sender = tunnel.peer_sender()
+        ways = [(4, "10.3.40.7", 5 if vlan == 103 else 4), (4, "10.3.41.7", 4), (6, host(NETS[6][2], 7), 6)]
+        for version, dst, gateway in ways:
+            inner = packet(host(NETS[version][1], 9), dst, f"of {vlan} to {dst}")
+            frames.append(Ether(dst=BOX, src=PEER) / sender.encrypt(inner))
+            wanted.append((mac(vlan, gateway), vlan, forwarded(bytes(inner))))
+    outcome = make_box(text).black(frames)
+    seen = [(frame.dst, frame[Dot1Q].vlan, bytes(frame[Dot1Q].payload)) for frame in map(Ether, outcome.out)]
+    assert (seen, outcome.named()) == (wanted, {})

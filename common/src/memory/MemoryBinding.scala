@@ -39,7 +39,7 @@ object MemoryBinding {
    * roots of prefixes are read in the cycle of a write, which block RAM leaves open.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] =
-    Map((65536, 128) -> Bram, (128, 211) -> Lutram, (256, 14) -> Lutram)
+    Map((65536, 128) -> Bram, (128, 211) -> Lutram, (256, 17) -> Lutram)
 
   /**
    * Columns of URAM of other exceptions. A sixth column of flows, with one bit in block RAM, would

@@ -11,12 +11,17 @@ import sallyport.common.table.PackedRow
  * it the group and the child of that place.
  *
  * A row that is not valid or has a flipped bit makes the look-up `upset`. Two flipped bits of a row
- * are not seen. Latency [[PrefixLevel.latency]] cycles, a look-up a cycle.
+ * are not seen. A look-up whose tree starts below passes through, whatever the row says that it
+ * reads. Latency [[PrefixLevel.latency]] cycles, a look-up a cycle.
  *
- * @param rows of the level
- * @param last its children are those of trees of policies alone; in others their rows mean nothing
+ * Children of the last level are those of trees of policies alone; in others their rows mean
+ * nothing.
+ *
+ * @param rows  of the level
+ * @param level its number, 0 for the first
  */
-class PrefixLevel(rows: Int, last: Boolean) extends Module {
+class PrefixLevel(rows: Int, level: Int) extends Module {
+  private val last = level == PrefixNode.levels - 1
   private val indexBits = log2Ceil(rows)
   val io = IO(new Bundle {
 
@@ -43,6 +48,10 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
   private val word = nodes.io.found
   private val foundAt = LevelMemory.latency
 
+  // Without an end that is reached and without a first place, the group and the node stay.
+  private val passes = if (last) false.B else io.in.start > level.U
+  private val passed = later(passes, foundAt + 2)
+
   // Ends that are not beyond the key: parts of it first, in one cycle, and then all of it.
   private val key = later(io.in.key, foundAt)
   private val partBits = 8
@@ -61,13 +70,13 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
         val (highNotBelow, highAbove) = notBelow(high)
         (highAbove || highNotBelow && lowNotBelow, highAbove || highNotBelow && lowAbove)
       }
-    RegNext(notBelow(compared)._1)
+    RegNext(notBelow(compared)._1 && !later(passes, foundAt + 1))
   })
   private val wrong = PrefixLevel.wrong(word) || later(!PrefixRow.valid(word), 2)
   private val beyond = later((io.in.node >> indexBits).orR, foundAt + 2)
 
   // The place is between the last end that is reached and the first that is not.
-  private val place = (true.B +: reached).zip(reached :+ false.B).map { case (from, to) => from && !to }
+  private val place = (!passed +: reached).zip(reached :+ false.B).map { case (from, to) => from && !to }
   private val groups = later(VecInit(PrefixNode.groups.map(_(word))), 2)
   private val group = Mux1H(place, groups)
   private val before = later(io.in, foundAt + 2)
@@ -75,8 +84,9 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
   io.out.live := ShiftRegister(io.in.live, PrefixLevel.latency, false.B, true.B)
   io.out.key := later(key, PrefixLevel.latency - foundAt)
   io.out.policies := RegNext(before.policies)
+  io.out.start := RegNext(before.start)
   io.out.group := RegNext(Mux(group === 0.U, before.group, group))
-  private val upset = RegNext(wrong || beyond)
+  private val upset = RegNext((wrong || beyond) && !passed)
   private val upsetBefore = RegNext(before.upset)
 
   // The children's row comes when their place is known.
@@ -86,8 +96,8 @@ class PrefixLevel(rows: Int, last: Boolean) extends Module {
   children.io.lookup.bits := later(io.in.node(indexBits - 1, 0), 2)
   private val childWord = children.io.found
   private val childRow = PrefixLevel.children.unpack(childWord)
-  io.out.node := RegNext(Mux1H(place, PrefixNode.children.map(_(childRow))))
-  private val childCounts = if (last) before.policies else true.B
+  io.out.node := RegNext(Mux1H(passed +: place, before.node +: PrefixNode.children.map(_(childRow))))
+  private val childCounts = later(if (last) io.in.policies else !passes, foundAt + 2)
   private val childUpset = RegNext(childCounts && (childWord.xorR || !PrefixChildRow.valid(childRow)))
   private val here = upset || childUpset
   io.out.upset := upsetBefore || here

@@ -10,7 +10,7 @@ object PrefixNode {
   /** Bits of an address that the tree looks at. */
   val keyBits: Int = 64
 
-  /** Levels of the tree; every look-up meets all of them. */
+  /** Levels of the largest tree. A look-up goes through all of them, whatever its tree has. */
   val levels: Int = 5
 
   /** Bits of a node's row in its level; above them an index of software has the level. */
@@ -23,9 +23,10 @@ object PrefixNode {
   val children: Seq[RowField] = numbered(PrefixChildRow.fields, "child")
 
   /**
-   * Rows of the levels, the first one first. A node has 8 children or more unless it is of the few
-   * at the top, so a level needs an eighth of the next; a change needs room for new nodes beside
-   * the old ones, which the levels at the top have besides.
+   * Rows of the levels, the first one first. A node has 8 children or more unless it is a root,
+   * which has two or more. A tree starts at the level that it needs, so many small trees take rows
+   * of the last levels alone. A change needs room for new nodes beside the old ones, which the
+   * levels at the top have besides.
    *
    * @param last rows of the last level, a power of two from 128
    */
@@ -43,7 +44,10 @@ class PrefixStep extends Bundle {
   val live = Bool()
   val key = UInt(PrefixNode.keyBits.W)
 
-  /** Row of the next level; behind the last one, of `prefix_policy`. */
+  /** Level of the tree's root; those above it pass the step on as it is. */
+  val start = UInt(PrefixRootRow.start.width.W)
+
+  /** Row of the next level, or of the root's; behind the last one, of `prefix_policy`. */
   val node = UInt(PrefixChildRow.child0.width.W)
 
   /** In a tree of policies: the children of the last level count. */

@@ -10,6 +10,7 @@ import sallyport.common.table.{TableAccess, TablePort}
 class PrefixRoot extends Bundle {
   val valid = Bool()
   val node = UInt(PrefixNode.rowBits.W)
+  val start = UInt(PrefixRootRow.start.width.W)
 
   /** The row has a flipped bit: all else may be wrong. */
   val upset = Bool()
@@ -59,6 +60,7 @@ class PrefixRoots(networks: Int) extends Module {
   private val word = answered(memory.read(index(log2Ceil(rows) - 1, 0), true.B))
   io.root.valid := PrefixRootRow.valid(word)
   io.root.node := PrefixRootRow.node(word)
+  io.root.start := PrefixRootRow.start(word)
   io.root.upset := word.xorR
 }
 

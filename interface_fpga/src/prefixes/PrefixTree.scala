@@ -49,6 +49,8 @@ class PrefixTables extends Bundle {
  * Router-Table Design", IEEE Transactions on Computers 54, 2005). Routes and policies have a tree
  * for each IP version of each network, and all of them share the rows ([[PrefixRoots]]).
  *
+ * A tree starts at the level that its root names, and a look-up passes through those above.
+ *
  * The ends cut the addresses into places. A place of a node has the group of the longest prefix
  * that holds the whole place and not the whole node. So the last group on the way down is that of
  * the longest prefix; 0 is none. Prefixes of policies do not nest, so each is a place of the last
@@ -101,13 +103,14 @@ class PrefixTree(last: Int, networks: Int = 1) extends Module {
   first.live := RegNext(io.query.valid && ready, false.B)
   first.policies := RegNext(io.query.bits.policies)
   first.key := RegNext(io.query.bits.key.address)
+  first.start := root.start
   first.node := root.node
   first.group := 0.U
   first.upset := root.upset || !root.valid
   private val hasTree = ShiftRegister(root.valid || root.upset, PrefixTree.latency - 1)
 
   private val levels = rows.zipWithIndex.map { case (rows, n) =>
-    val level = Module(new PrefixLevel(rows, last = n == PrefixNode.levels - 1))
+    val level = Module(new PrefixLevel(rows, n))
     level.io.nodes <> nodes.io.levels(n)
     level.io.children <> children.io.levels(n)
     level

@@ -178,7 +178,7 @@ func (c *compiler) ownAddresses(v model.VRF) {
 }
 
 // waysApart makes the routes of a VRF, if any leads to a gateway. Without, packets go to hosts,
-// which have rows of their own, and no tree is needed: the chip has room for few.
+// which have rows of their own, and no tree is needed.
 func (c *compiler) waysApart(v model.VRF) error {
 	if !slices.ContainsFunc(v.Routes, func(r model.Route) bool { return r.Via.IsValid() }) {
 		return nil

@@ -96,8 +96,8 @@ func keyOf(addr netip.Addr) (version int, key uint64) {
 	return 1, binary.BigEndian.Uint64(addr.AsSlice()[:8])
 }
 
-// walk follows a tree from the root of IPv4, or the one behind it, through nodes of five levels; so
-// many levels have children. It gives the last group, and where the last children lead.
+// walk follows a tree from the root of IPv4, or the one behind it, through nodes down to level 4;
+// so many levels have children. It gives the last group, and where the last children lead.
 func (b *Box) walk(t trees, root, children int, to netip.Addr) (group, child uint64, err error) {
 	version, key := keyOf(to)
 	start := b.row(t.chip, t.root, root+version)
@@ -105,7 +105,7 @@ func (b *Box) walk(t trees, root, children int, to netip.Addr) (group, child uin
 		return 0, 0, nil
 	}
 	index := int(regs.PrefixRootRow.Node.Get(start))
-	for level := range 5 {
+	for level := int(regs.PrefixRootRow.Start.Get(start)); level < 5; level++ {
 		node := b.row(t.chip, t.node, level<<12|index)
 		if regs.PrefixRow.Valid.Get(node) == 0 {
 			return 0, 0, fmt.Errorf("the way to %s leads to the node %d of level %d, which is not valid", to, index, level)

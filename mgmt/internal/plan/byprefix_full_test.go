@@ -138,7 +138,7 @@ func TestNamedBeforeRoutes(t *testing.T) {
 	if len(h.Fake.Log) > 0 {
 		t.Errorf("the next daemon writes %d rows", len(h.Fake.Log))
 	}
-	h.refused(sites(300, 5000), "it goes by prefix, and the chip's tree of prefixes has no row left of its 256 on level 4: remove prefixes")
+	h.refused(sites(300, 5000), "it goes by prefix, and the chip's trees of prefixes have 256 rows on level 4, and changes need those that are left: remove prefixes")
 	h.Must("xfrm policy flush\n")
 	h.agree()
 	if taken, err := h.Daemon.LearnRoutes(xfrm.Red, changes); err != nil || !taken || h.refusedRoutes() > refused {

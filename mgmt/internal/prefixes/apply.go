@@ -52,7 +52,10 @@ func (t *Tree) parts(kind Kind, changes []Change) (writes Writes, err error) {
 
 // step makes changes all at once, or none.
 func (t *Tree) step(kind Kind, changes []Change) (Writes, error) {
-	before, room := t.roots, t.room()
+	before, room := map[int]top{}, t.room()
+	for n, r := range t.of(kind) {
+		before[n] = r.top
+	}
 	undo, err := t.set(kind, changes)
 	for _, r := range t.of(kind) {
 		if err == nil && r.found {
@@ -68,7 +71,7 @@ func (t *Tree) step(kind Kind, changes []Change) (Writes, error) {
 			undo[i]()
 		}
 		for n, r := range t.of(kind) {
-			r.row, r.valid = before[n].row, before[n].valid
+			r.top = before[n]
 		}
 		return nil, err
 	}
@@ -78,9 +81,9 @@ func (t *Tree) step(kind Kind, changes []Change) (Writes, error) {
 			t.fell(r)
 		}
 		if r.valid {
-			nodes = t.emit(nodes, kind, &r.leads, 0, r.row, 0, ^uint64(0))
+			nodes = t.emit(nodes, kind, &r.leads, r.start, r.row, 0, ^uint64(0))
 		}
-		if r.row != before[n].row || r.valid != before[n].valid {
+		if r.top != before[n] {
 			last = append(last, r.write(n))
 		}
 	}
@@ -88,9 +91,9 @@ func (t *Tree) step(kind Kind, changes []Change) (Writes, error) {
 	return append(nodes, last...), nil
 }
 
-// spare is how many rows of each level below the root's stay free, for the nodes that any change of
-// one prefix makes before the old ones are free. So prefixes can leave a full tree. On the root's
-// level, that all networks share, those of the trees for both IP versions stay free.
+// spare is how many rows of each level below the first stay free, for the nodes that any change of
+// one prefix makes before the old ones are free. So prefixes can leave a full tree. The first level
+// has roots alone, and there those of the trees for both IP versions stay free.
 const spare = 8
 
 // room is how many rows of each level are free behind the change under way.
@@ -136,7 +139,7 @@ func (t *Tree) set(kind Kind, changes []Change) (undo []func(), err error) {
 			return undo, err
 		}
 		if kind.of() == Policies {
-			if r.row, err = t.redirect(r, s, 0, r.row, 0, ^uint64(0)); err != nil {
+			if r.row, err = t.redirect(r, s, r.start, r.row, 0, ^uint64(0)); err != nil {
 				return undo, err
 			}
 		}
@@ -152,20 +155,20 @@ func (t *Tree) adjust(r *root, ends []uint64) (err error) {
 			return err
 		}
 	}
-	if r.row, err = t.own(0, r.row); err != nil {
+	if r.row, err = t.own(r.start, r.row); err != nil {
 		return err
 	}
 	for _, end := range ends {
 		if r.leads.needs(end) {
-			r.row, err = t.put(0, r.row, end)
+			r.row, err = t.put(r.start, r.row, end)
 		} else {
-			r.row, err = t.remove(0, r.row, end)
+			r.row, err = t.remove(r.start, r.row, end)
+		}
+		if err == nil {
+			err = t.fit(r)
 		}
 		if err != nil {
 			return err
-		}
-		if t.nodes[0][r.row].count > maxEnds {
-			return t.full(0)
 		}
 	}
 	return nil
@@ -199,34 +202,6 @@ func (t *Tree) redirect(r *root, s span, level int, row uint16, first, last uint
 		t.nodes[level][row].child[place] = child
 	}
 	return row, nil
-}
-
-// plant makes a tree without ends: a node on each level.
-func (t *Tree) plant(r *root) error {
-	var below uint16
-	for level := leaf; level >= 0; level-- {
-		row, err := t.take(level)
-		if err != nil {
-			return err
-		}
-		t.nodes[level][row].child[0] = below
-		below = row
-	}
-	r.row, r.valid = below, true
-	return nil
-}
-
-// fell drops those nodes once there is no prefix.
-func (t *Tree) fell(r *root) {
-	if len(r.leads.to) > 0 {
-		return
-	}
-	for level, row := 0, r.row; level < levels; level++ {
-		below := t.nodes[level][row].child[0]
-		t.drop(level, row)
-		row = below
-	}
-	r.valid = false
 }
 
 // emit gives the places of new nodes what the spans say, and appends the nodes' rows. The addresses

@@ -65,8 +65,9 @@ func TestResumeGarbage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(4, 4))
 			s := after(t, r, 600)
-			row := int(regs.PrefixRootRow.Node.Get(s.hw.tables["prefix_root"][0]))
-			for level := range 3 { // to a node of many
+			root := s.hw.tables["prefix_root"][0]
+			row := int(regs.PrefixRootRow.Node.Get(root))
+			for level := int(regs.PrefixRootRow.Start.Get(root)); level < 3; level++ {
 				below := s.hw.tables["prefix_child"][level<<12|row]
 				row = int(field(0, 12).Get(below))
 			}

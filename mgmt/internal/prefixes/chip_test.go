@@ -52,9 +52,9 @@ func (c *chip) walk() {
 		if regs.PrefixRootRow.Valid.Get(root) == 0 {
 			continue
 		}
-		row := int(regs.PrefixRootRow.Node.Get(root))
-		next := []int{row}
-		c.reach[row] = true
+		first := int(regs.PrefixRootRow.Start.Get(root)<<12 | regs.PrefixRootRow.Node.Get(root))
+		next := []int{first}
+		c.reach[first] = true
 		for len(next) > 0 {
 			index := next[0]
 			next = next[1:]
@@ -79,7 +79,7 @@ func (c *chip) lookup(addr netip.Addr) uint64 {
 	return group
 }
 
-// find walks the five levels of a tree: from the root of IPv4, or the one behind that.
+// find walks a tree down to level 4: from the root of IPv4, or the one behind that.
 func (c *chip) find(root int, addr netip.Addr) (group, leads uint64) {
 	version, key := root, uint64(0)
 	bytes := addr.AsSlice()
@@ -97,7 +97,7 @@ func (c *chip) find(root int, addr netip.Addr) (group, leads uint64) {
 		return 0, 0
 	}
 	row := regs.PrefixRootRow.Node.Get(start)
-	for level := range 5 {
+	for level := int(regs.PrefixRootRow.Start.Get(start)); level < 5; level++ {
 		node, _ := c.read(regs.InnerTablePrefix, level<<12|int(row))
 		below, _ := c.read(regs.InnerTablePrefixChild, level<<12|int(row))
 		place := 0

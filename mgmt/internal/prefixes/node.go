@@ -8,8 +8,8 @@ import (
 	"sallyport/mgmt/internal/regs"
 )
 
-// A tree has five levels, whatever it holds. In a small one the nodes above have no ends, and lead
-// on by their first child.
+// The largest trees have five levels. A smaller one starts at the level of its root, and takes no
+// rows above.
 const (
 	levels   = 5
 	leaf     = levels - 1

@@ -36,13 +36,13 @@ func resumed(leaves int, read Read, nested bool) (*Table, error) {
 		if regs.PrefixRootRow.Valid.Get(row) == 0 {
 			continue
 		}
-		r.row = uint16(regs.PrefixRootRow.Node.Get(row))
-		r.valid, err = t.tree.adopt(kindOf(n), 0, r.row, 0, ^uint64(0), 0, read)
+		r.start, r.row = int(regs.PrefixRootRow.Start.Get(row)), uint16(regs.PrefixRootRow.Node.Get(row))
+		r.valid, err = t.tree.adopt(kindOf(n), r.start, r.row, 0, ^uint64(0), 0, read)
 		if err != nil {
 			return nil, err
 		}
 		if r.valid && kindOf(n).of() == Policies && !nested {
-			if r.valid = t.tree.recall(&r.leads, 0, r.row, 0, ^uint64(0)); !r.valid {
+			if r.valid = t.tree.recall(&r.leads, r.start, r.row, 0, ^uint64(0)); !r.valid {
 				r.leads = leads{to: map[span]uint16{}}
 			}
 		}
@@ -55,7 +55,7 @@ func resumed(leaves int, read Read, nested bool) (*Table, error) {
 // adopt reads a node of the chip, which has the addresses from first to last, and all nodes below
 // it. It says whether they make a tree as this package does.
 func (t *Tree) adopt(kind Kind, level int, row uint16, first, last uint64, siblings int, read Read) (bool, error) {
-	if int(row) >= len(t.nodes[level]) || t.nodes[level][row].state != free {
+	if level > leaf || int(row) >= len(t.nodes[level]) || t.nodes[level][row].state != free {
 		return false, nil
 	}
 	index := level<<indexOf | int(row)
@@ -147,7 +147,7 @@ func (t *Tree) lead(r *root, kind Kind) (err error) {
 		}
 	}
 	if r.valid {
-		r.row, err = t.regroup(r, kind, 0, r.row, 0, ^uint64(0))
+		r.row, err = t.regroup(r, kind, r.start, r.row, 0, ^uint64(0))
 	}
 	return err
 }
@@ -163,7 +163,7 @@ func (t *Tree) ends(r *root) (out []uint64) {
 		}
 	}
 	if r.valid {
-		walk(0, r.row)
+		walk(r.start, r.row)
 	}
 	return out
 }
@@ -184,7 +184,7 @@ func (t *Tree) regroup(r *root, kind Kind, level int, row uint16, first, last ui
 		if err != nil {
 			return 0, err
 		}
-		if child == n.child[place] && (kind.of() == Policies || n.group[place] == r.leads.group(level, from, to, first, last)) {
+		if child == n.child[place] && (kind.of() == Policies || n.group[place] == r.leads.group(from, to, first, last)) {
 			continue
 		}
 		if row, err = t.own(level, row); err != nil {
@@ -252,7 +252,7 @@ func (t *Table) ClearPolicies() Writes { return t.tree.clear(Policies) }
 func (t *Tree) clear(kind Kind) (writes Writes) {
 	for n, r := range t.of(kind) {
 		if r.valid {
-			t.dropAll(0, r.row)
+			t.dropAll(r.start, r.row)
 		}
 		*r = root{leads: leads{to: map[span]uint16{}}}
 		writes = append(writes, r.write(n))

@@ -124,11 +124,11 @@ func (l *leads) policy(from, to uint64) uint16 {
 }
 
 // group is that of a place, from..to, of a node that has the addresses first..last: that of the
-// longest span that holds all of the place and not all of the node. Nothing is above the root, so
-// a span that holds all of it counts there.
-func (l *leads) group(level int, from, to, first, last uint64) uint8 {
+// longest span that holds all of the place and not all of the node. Nothing is above the root,
+// which has all addresses, so a span that holds all of it counts there.
+func (l *leads) group(from, to, first, last uint64) uint8 {
 	least := 0
-	if level > 0 {
+	if first > 0 || last < ^uint64(0) {
 		least = common(first, last) + 1
 	}
 	return uint8(l.covering(from, to, least))
@@ -140,7 +140,7 @@ func (n *node) sets(l *leads, kind Kind, level, place int, first, last uint64) {
 	from, to := n.bounds(place, first, last)
 	switch {
 	case kind.of() == Routes:
-		n.group[place] = l.group(level, from, to, first, last)
+		n.group[place] = l.group(from, to, first, last)
 	case level == leaf:
 		n.child[place] = l.policy(from, to)
 	}

@@ -30,7 +30,7 @@ func thin(t *testing.T, leaves int) (tree *Tree, left []netip.Prefix) {
 			left = slices.DeleteFunc(left, func(prefix netip.Prefix) bool {
 				version, key := keyOf(prefix.Addr())
 				row := tree.roots[version].row
-				for level := range leaf {
+				for level := tree.roots[version].start; level < leaf; level++ {
 					n := &tree.nodes[level][row]
 					row = n.child[n.place(key)]
 				}

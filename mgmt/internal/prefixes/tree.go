@@ -72,10 +72,16 @@ type Tree struct {
 	roots  [Roots]root
 }
 
+// top is the node where a tree starts, if there is a tree.
+type top struct {
+	start int // its level
+	row   uint16
+	valid bool
+}
+
 // root is where the tree of a kind and an IP version starts, and what it holds.
 type root struct {
-	row     uint16
-	valid   bool
+	top
 	found   bool // an earlier daemon made the nodes, for prefixes of its own
 	garbage bool // the chip's root is valid, and leads to no tree
 	leads   leads
@@ -115,6 +121,7 @@ func New(leaves int) *Tree {
 func (r *root) write(n int) Write {
 	f, row := regs.PrefixRootRow, make([]uint32, words(regs.PrefixRootRow.Bits))
 	if r.valid {
+		f.Start.Put(row, uint64(r.start))
 		f.Node.Put(row, uint64(r.row))
 		f.Valid.Put(row, 1)
 	}
@@ -138,7 +145,7 @@ func (t *Tree) Lookup(kind Kind, addr netip.Addr) (found uint16) {
 		return 0
 	}
 	row := r.row
-	for level := range levels {
+	for level := r.start; level < levels; level++ {
 		n := &t.nodes[level][row]
 		place := n.place(key)
 		if n.group[place] != 0 {
@@ -165,6 +172,6 @@ func (t *Tree) clone() *Tree {
 }
 
 func (t *Tree) full(level int) error {
-	return &FullError{fmt.Errorf("the chip's tree of prefixes has no row left of its %d on level %d: remove prefixes",
+	return &FullError{fmt.Errorf("the chip's trees of prefixes have %d rows on level %d, and changes need those that are left: remove prefixes",
 		len(t.nodes[level]), level)}
 }

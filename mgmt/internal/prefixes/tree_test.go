@@ -85,7 +85,10 @@ func check(t *testing.T, tree *Tree) {
 	var walk func(level int, row uint16, first, last uint64, siblings int)
 	walk = func(level int, row uint16, first, last uint64, siblings int) {
 		n := &tree.nodes[level][row]
-		least := map[int]int{1: 0, 2: 7}[siblings]
+		least := map[int]int{1: 1, 2: 7}[siblings]
+		if siblings == 1 && level == leaf { // a leaf alone may have none
+			least = 0
+		}
 		if siblings > 2 {
 			least = 9
 		}
@@ -108,13 +111,13 @@ func check(t *testing.T, tree *Tree) {
 				t.Fatalf("level %d row %d: place %d is from %x to %x", level, row, place, from, to)
 			}
 			want := uint8(0)
-			if kind == Routes {
-				want = of.group(level, from, to, first, last)
+			if kind.of() == Routes {
+				want = of.group(from, to, first, last)
 			}
 			if n.group[place] != want {
 				t.Fatalf("level %d row %d: place %d has group %d, not %d", level, row, place, n.group[place], want)
 			}
-			if kind == Policies && level == leaf && n.child[place] != led(of.covering(from, to, 0)) {
+			if kind.of() == Policies && level == leaf && n.child[place] != led(of.covering(from, to, 0)) {
 				t.Fatalf("row %d: place %d leads to %d, not %d", row, place, n.child[place], led(of.covering(from, to, 0)))
 			}
 			if level < leaf {
@@ -125,7 +128,7 @@ func check(t *testing.T, tree *Tree) {
 	for number := range tree.roots {
 		if r := &tree.roots[number]; r.valid {
 			kind, of = kindOf(number), &r.leads
-			walk(0, r.row, 0, ^uint64(0), 1)
+			walk(r.start, r.row, 0, ^uint64(0), 1)
 		}
 	}
 	for level := range levels {

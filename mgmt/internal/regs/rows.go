@@ -249,12 +249,13 @@ var PrefixChildRow = struct {
 
 // PrefixRootRow is the layout of one row.
 var PrefixRootRow = struct {
-	Bits        int
-	Node, Valid Field
+	Bits               int
+	Node, Valid, Start Field
 }{
-	Bits:  13,
+	Bits:  16,
 	Node:  Field{LSB: 0, Width: 12},
 	Valid: Field{LSB: 12, Width: 1},
+	Start: Field{LSB: 13, Width: 3},
 }
 
 // HopGroupRow is the layout of one row.

@@ -19,7 +19,7 @@ var (
 	InnerTableHost          = Table{Name: "host", Number: 11, Kind: "cuckoo", RowBits: 256}
 	InnerTablePrefix        = Table{Name: "prefix", Number: 12, Kind: "direct", RowBits: 1017}
 	InnerTablePrefixChild   = Table{Name: "prefix_child", Number: 13, Kind: "direct", RowBits: 241}
-	InnerTablePrefixRoot    = Table{Name: "prefix_root", Number: 14, Kind: "direct", RowBits: 13}
+	InnerTablePrefixRoot    = Table{Name: "prefix_root", Number: 14, Kind: "direct", RowBits: 16}
 	InnerTableHopGroup      = Table{Name: "hop_group", Number: 15, Kind: "direct", RowBits: 36}
 	InnerTablePrefixPolicy  = Table{Name: "prefix_policy", Number: 16, Kind: "direct", RowBits: 432}
 	InnerTableNetwork       = Table{Name: "network", Number: 17, Kind: "direct", RowBits: 7}
@@ -74,7 +74,7 @@ var (
 	OuterTableBlackHost        = Table{Name: "black_host", Number: 6, Kind: "cuckoo", RowBits: 256}
 	OuterTableBlackPrefix      = Table{Name: "black_prefix", Number: 7, Kind: "direct", RowBits: 1017}
 	OuterTableBlackPrefixChild = Table{Name: "black_prefix_child", Number: 8, Kind: "direct", RowBits: 241}
-	OuterTableBlackPrefixRoot  = Table{Name: "black_prefix_root", Number: 9, Kind: "direct", RowBits: 13}
+	OuterTableBlackPrefixRoot  = Table{Name: "black_prefix_root", Number: 9, Kind: "direct", RowBits: 16}
 	OuterTableBlackHopGroup    = Table{Name: "black_hop_group", Number: 10, Kind: "direct", RowBits: 36}
 )
 

@@ -371,12 +371,14 @@ object PrefixChildRow extends Row {
 }
 
 object PrefixRootRow extends Row {
-  val bits: Int = 13
+  val bits: Int = 16
   val node = RowField(0, 12)
   val valid = RowField(12, 1)
+  val start = RowField(13, 3)
   val fields: Seq[(String, RowField)] = Seq(
     "node" -> node,
-    "valid" -> valid
+    "valid" -> valid,
+    "start" -> start
   )
 }
 

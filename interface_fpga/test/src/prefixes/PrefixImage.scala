@@ -28,22 +28,33 @@ object PrefixImage {
   def lookup(prefixes: Seq[TestPrefix], v6: Boolean, key: BigInt): Int =
     prefixes.filter(_.holds(v6, key)).maxByOption(_.length).fold(0)(_.group)
 
+  /** Level at which the smallest tree for so many ends starts. */
+  def start(ends: Int, fill: Int = 9): Int =
+    PrefixNode.levels - 1 - Iterator.from(0).indexWhere(below => ends <= room(below, fill))
+
+  /** Most ends of a tree with so many levels below its root. */
+  private def room(below: Int, fill: Int): Int =
+    if (below == 0) fill else (room(below - 1, fill) + 1) * (PrefixNode.ends.length + 1) - 1
+
   /**
    * @param fill ends of each node of the last level
    * @param firstRow of each level: rows before it stay as they are
    * @param policies prefixes of policies, which do not nest
+   * @param start level of all roots, where it is not that of the smallest tree
    */
   def rows(
       prefixes: Seq[TestPrefix],
       fill: Int = 9,
       firstRow: Seq[Int] = Seq.fill(5)(0),
-      policies: Seq[TestPrefix] = Nil
+      policies: Seq[TestPrefix] = Nil,
+      start: Option[Int] = None
   ): PrefixRows = {
     val next = firstRow.toArray
     val nodes, children, roots = Seq.newBuilder[(Int, BigInt)]
 
     def node(
         level: Int,
+        first: Int,
         ends: Seq[BigInt],
         from: BigInt,
         to: BigInt,
@@ -53,13 +64,12 @@ object PrefixImage {
       val row = next(level)
       next(level) += 1
       // Ends for this node: so many that each part fits the levels below.
-      def room(levels: Int): Int = if (levels == 0) fill else (room(levels - 1) + 1) * (PrefixNode.ends.length + 1) - 1
       val below = PrefixNode.levels - 1 - level
-      val part = if (below == 0) 0 else room(below - 1)
+      val part = if (below == 0) 0 else room(below - 1, fill)
       val own = if (below == 0) ends else ends.grouped(part + 1).filter(_.length == part + 1).map(_.last).toSeq
       require(own.length <= PrefixNode.ends.length, s"${ends.length} ends do not fit level $level")
       val places = (from +: own).zip(own :+ to)
-      val whole = level == 0
+      val whole = level == first
       val groups = places.map { case (start, end) =>
         val longest = of.filter(_.covers(start, end)).maxByOption(_.length)
         if (ofPolicies) 0 else longest.filter(p => whole || !p.covers(from, to)).fold(0)(_.group)
@@ -69,7 +79,8 @@ object PrefixImage {
       val index = level << PrefixNode.rowBits | row
       nodes += index -> (PrefixRow.valid.put(1) | (endFields ++ groupFields).reduce(_ | _))
       val rows = places.zip(PrefixNode.children).map { case ((start, end), field) =>
-        if (below > 0) field.put(node(level + 1, ends.filter(e => start < e && e < end), start, end, of, ofPolicies))
+        if (below > 0)
+          field.put(node(level + 1, first, ends.filter(e => start < e && e < end), start, end, of, ofPolicies))
         else field.put(of.find(_.covers(start, end)).fold(0)(_.group))
       }
       if (below > 0 || ofPolicies) children += index -> (PrefixChildRow.valid.put(1) | rows.reduce(_ | _))
@@ -80,7 +91,9 @@ object PrefixImage {
       val of = (if (ofPolicies) policies else prefixes).filter(_.v6 == v6)
       val ends = of.flatMap(p => Seq(p.first, p.end)).filter(e => e > 0 && e < keys).distinct.sorted
       if (of.nonEmpty) {
-        val root = PrefixRootRow.node.put(node(0, ends, 0, keys, of, ofPolicies)) | PrefixRootRow.valid.put(1)
+        val first = start.getOrElse(this.start(ends.length, fill))
+        val root = PrefixRootRow.node.put(node(first, first, ends, 0, keys, of, ofPolicies)) |
+          PrefixRootRow.start.put(first) | PrefixRootRow.valid.put(1)
         roots += ((if (ofPolicies) 2 else 0) + (if (v6) 1 else 0)) -> root
       }
     }

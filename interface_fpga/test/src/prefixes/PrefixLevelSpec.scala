@@ -21,7 +21,7 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
   private def withParity(row: BigInt, bits: Int): BigInt = row | BigInt(row.bitCount % 2) << bits
 
   test("a flipped bit of a node's row, or of its children's, makes a look-up upset") {
-    simulate(new PrefixLevel(8, last = false)) { dut =>
+    simulate(new PrefixLevel(8, level = 2)) { dut =>
       val random = new Random(5)
       dut.io.in.live.poke(false)
       dut.io.nodes.access.valid.poke(false)
@@ -40,10 +40,17 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
       val childWord = withParity(PrefixLevel.children.pack(child), PrefixLevel.children.bits)
 
       /** Group and next node of a key, or nothing for an upset. */
-      def ask(key: BigInt, group: Int = 0, upset: Boolean = false): Option[(Int, Int)] = {
+      def ask(
+          key: BigInt,
+          group: Int = 0,
+          upset: Boolean = false,
+          start: Int = 0,
+          at: Int = row
+      ): Option[(Int, Int)] = {
         dut.io.in.live.poke(true)
         dut.io.in.key.poke(key)
-        dut.io.in.node.poke(row)
+        dut.io.in.node.poke(at)
+        dut.io.in.start.poke(start)
         dut.io.in.group.poke(group)
         dut.io.in.upset.poke(upset)
         dut.clock.step()
@@ -52,6 +59,7 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
         dut.clock.step(PrefixLevel.latency - 1)
         assert(dut.io.out.live.peek().litToBoolean)
         assert(dut.io.out.key.peek().litValue == key)
+        assert(dut.io.out.start.peek().litValue == start)
         val out =
           (dut.io.out.group.peek().litValue.toInt, dut.io.out.node.peek().litValue.toInt)
         Option.unless(dut.io.out.upset.peek().litToBoolean)(out)
@@ -64,15 +72,23 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
         val group = if (place == 3) 77 else place + 1
         assert(ask(key, group = 77).contains((group, children(place)._2)), key.toString(16))
         assert(ask(key, upset = true).isEmpty)
+        // A tree that starts above this level or at it, and one that starts below.
+        for (start <- 1 to 2) assert(ask(key, group = 77, start = start).contains((group, children(place)._2)))
+        for (start <- 3 to 7; at <- Seq(row, 0xabc)) {
+          assert(ask(key, group = 77, start = start, at = at).contains((77, at)))
+          assert(ask(key, upset = true, start = start, at = at).isEmpty)
+        }
       }
       for (bit <- 0 to PrefixRow.bits) {
         write(dut.io.nodes, dut.clock, row, word.flipBit(bit))
         assert(ask(limits(bit % 14)).isEmpty, s"bit $bit of the node")
+        assert(ask(limits(bit % 14), start = 3).contains((0, row)) && !dut.io.rowUpset.peek().litToBoolean)
       }
       write(dut.io.nodes, dut.clock, row, word)
       for (bit <- 0 until PrefixLevel.childBits) {
         write(dut.io.children, dut.clock, row, childWord.flipBit(bit))
         assert(ask(limits(bit % 14)).isEmpty, s"bit $bit of the children")
+        assert(ask(limits(bit % 14), start = 3).contains((0, row)))
       }
       write(dut.io.children, dut.clock, row, childWord)
       assert(ask(limits(6)).isDefined)
@@ -80,7 +96,7 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("children of the last level are those of policies alone") {
-    simulate(new PrefixLevel(8, last = true)) { dut =>
+    simulate(new PrefixLevel(8, level = 4)) { dut =>
       dut.io.in.live.poke(false)
       dut.io.nodes.access.valid.poke(false)
       dut.io.children.access.valid.poke(false)
@@ -98,9 +114,10 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
       val good = withParity(PrefixLevel.children.pack(children), PrefixLevel.children.bits)
 
       /** Group, child, upset. */
-      def ask(policies: Boolean): (Int, Int, Boolean) = {
+      def ask(policies: Boolean, start: Int = 4): (Int, Int, Boolean) = {
         dut.io.in.live.poke(true)
         dut.io.in.policies.poke(policies)
+        dut.io.in.start.poke(start)
         dut.io.in.key.poke(7)
         dut.io.in.node.poke(3)
         dut.io.in.group.poke(0)
@@ -113,7 +130,8 @@ class PrefixLevelSpec extends AnyFunSuite with CompiledOnce {
         (numbers._1, numbers._2, dut.io.out.upset.peek().litToBoolean)
       }
       write(dut.io.children, dut.clock, 3, good)
-      assert(ask(policies = true) == (9, 0x3abc, false))
+      // All trees have the last level.
+      for (start <- 0 to 7) assert(ask(policies = true, start) == (9, 0x3abc, false))
       assert(!ask(policies = false)._3)
       for (bad <- Seq(good.flipBit(2), BigInt(0))) {
         write(dut.io.children, dut.clock, 3, bad)

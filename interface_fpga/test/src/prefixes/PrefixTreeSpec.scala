@@ -115,6 +115,25 @@ class PrefixTreeSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
+  test("a tree may start at each level that it fits, and takes rows of that and of those below") {
+    simulate(new PrefixTree(last)) { dut =>
+      val bench = new Bench(dut)
+      bench.start()
+      val random = new Random(6)
+      for ((number, lowest) <- Seq(2 -> 4, 25 -> 3, 400 -> 2)) {
+        val of = prefixes(random, number)
+        for (start <- 0 to lowest) {
+          val image = PrefixImage.rows(of, start = Some(start))
+          assert(image.nodes.map(_._1 >> PrefixNode.rowBits).distinct.sorted == (start to 4))
+          bench.load(image)(())
+          val asked = keys(random, of, 300)
+          for (((v6, key), got) <- asked.zip(bench.ask(asked)))
+            assert(got == PrefixImage.lookup(of, v6, key), s"$v6 ${key.toString(16)} from level $start")
+        }
+      }
+    }
+  }
+
   test("trees of routes and of policies share the rows, and each finds its own") {
     simulate(new PrefixTree(last)) { dut =>
       val bench = new Bench(dut)
@@ -239,13 +258,16 @@ class PrefixTreeSpec extends AnyFunSuite with CompiledOnce {
       dut.io.query.policies.poke(false)
       dut.io.query.key.v6.poke(true)
       dut.io.query.key.network.poke(0)
-      for (row <- Seq(BigInt(0), PrefixRootRow.valid.put(1) | PrefixRootRow.node.put(0x5a3))) {
+      for (
+        row <- Seq(BigInt(0), PrefixRootRow.valid.put(1) | PrefixRootRow.node.put(0x5a3) | PrefixRootRow.start.put(3))
+      ) {
         write(row)
         dut.clock.step()
         val root = dut.io.root
         assert(!root.upset.peek().litToBoolean)
         assert(root.valid.peek().litToBoolean == (row != 0))
         assert(root.node.peek().litValue == PrefixRootRow.node(row))
+        assert(root.start.peek().litValue == PrefixRootRow.start(row))
         for (bit <- 0 to PrefixRootRow.bits) {
           dut.flips.poke(BigInt(1) << bit)
           dut.clock.step()
@@ -261,7 +283,7 @@ class PrefixTreeSpec extends AnyFunSuite with CompiledOnce {
       val bench = new Bench(dut)
       bench.start()
       val of = Seq(TestPrefix(v6 = false, 0, 0, 7), TestPrefix(v6 = false, BigInt(10) << 56, 8, 9))
-      val image = PrefixImage.rows(of)
+      val image = PrefixImage.rows(of, start = Some(0))
       val asked = Seq(false -> (BigInt(10) << 56), false -> BigInt(1))
       bench.load(image)(())
       assert(bench.ask(asked) == Seq(9, 7))
@@ -276,8 +298,11 @@ class PrefixTreeSpec extends AnyFunSuite with CompiledOnce {
         bench.write(dut.io.tables.child, index, row)(())
       }
       assert(bench.ask(asked) == Seq(9, 7))
-      bench.write(dut.io.tables.root, 0, PrefixRootRow.valid.put(1) | PrefixRootRow.node.put(8))(())
-      assert(bench.ask(asked) == Seq(-1, -1))
+      for ((rows, level) <- PrefixNode.rows(last).zipWithIndex) {
+        val beyond = PrefixRootRow.valid.put(1) | PrefixRootRow.start.put(level) | PrefixRootRow.node.put(rows)
+        bench.write(dut.io.tables.root, 0, beyond)(())
+        assert(bench.ask(asked) == Seq(-1, -1), s"level $level")
+      }
     }
   }
 }

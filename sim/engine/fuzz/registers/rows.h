@@ -197,6 +197,7 @@ inline constexpr Field kValid{240, 1};
 namespace prefix_root_row {
 inline constexpr Field kNode{0, 12};
 inline constexpr Field kValid{12, 1};
+inline constexpr Field kStart{13, 3};
 }  // namespace prefix_root_row
 
 namespace hop_group_row {
