@@ -61,7 +61,9 @@ func (t *Table) ApplyIn(network int, routes []Route) (writes Writes, err error) 
 	for _, row := range left {
 		t.groups.uses[row]--
 	}
-	t.groups.settle()
+	if !t.tree.isFound() {
+		t.groups.settle()
+	}
 	// The rows of nodes are long, so a look-up that began before the last change has ended when a
 	// group that it may have read is written.
 	first := slices.IndexFunc(writes, func(w Write) bool { return w.Table == regs.InnerTablePrefixRoot })
@@ -72,6 +74,17 @@ func (t *Table) ApplyIn(network int, routes []Route) (writes Writes, err error) 
 func (t *Table) Has(network int) bool {
 	for _, r := range t.tree.of(Routes.in(network)) {
 		if r.valid || r.garbage {
+			return true
+		}
+	}
+	return false
+}
+
+// isFound says whether look-ups may use a tree of routes that an earlier daemon made: until that
+// has changed into one of this daemon, its groups stay.
+func (t *Tree) isFound() bool {
+	for n := range t.roots {
+		if r := &t.roots[n]; r.found && r.valid && kindOf(n).of() == Routes {
 			return true
 		}
 	}
