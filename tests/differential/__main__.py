@@ -22,6 +22,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="(default 1)")
     parser.add_argument("--first-run", type=int, default=0, help="begin with this run of the seed (default 0)")
     parser.add_argument("--keep", type=Path, help="folder in which the files of every run are kept")
+    parser.add_argument(
+        "--vrfs", action="store_true", help="every run has networks apart, and none is a bump in the wire"
+    )
     options = parser.parse_args()
     if options.packets < 1 or options.per_run < 2:
         parser.error("--packets must be at least 1 and --per-run at least 2")
@@ -30,7 +33,9 @@ def main() -> int:
     while total < options.packets:
         with tempfile.TemporaryDirectory(prefix="differential-") as scratch:
             folder = (options.keep or Path(scratch)) / f"seed{options.seed}-run{number}"
-            result = run(options.seed, number, min(options.per_run, options.packets - total), names, folder)
+            result = run(
+                options.seed, number, min(options.per_run, options.packets - total), names, folder, options.vrfs
+            )
         total, number = total + result.packets, number + 1
         counters.update(result.counters)
         failed += bool(result.report)

@@ -23,11 +23,13 @@ SOLICITED_NODE = IPv6Address("ff02::1:ff00:0").packed[:13]
 @dataclass(frozen=True)
 class Port:
     """`bump`: of a bump in the wire, which takes frames to any station. `interfaces`: the box's own
-    addresses there, each with its network."""
+    addresses there, each with its network. `apart`: of packets in a VRF, in which these are those
+    of others; but ARP and neighbour discovery have no network."""
 
     bump: bool = False
     mac: str = ""
     interfaces: tuple[str, ...] = ()
+    apart: bool = False
 
     @classmethod
     def at(cls, name: str, configuration: Configuration) -> Port:
@@ -39,7 +41,7 @@ class Port:
         return self.bump or bool(frame[0] & 1) or frame[:6] == bytes.fromhex(self.mac.replace(":", ""))
 
     def owns(self, address: IPv4Address | IPv6Address) -> bool:
-        return any(ip_interface(own).ip == address for own in self.interfaces)
+        return not self.apart and any(ip_interface(own).ip == address for own in self.interfaces)
 
     def near(self, address: IPv4Address | IPv6Address) -> bool:
         """In a network of the port."""

@@ -141,7 +141,7 @@ class BlackJudge:
         return self._leaves(frame.data[:start], frame.data[start:], packet, frame.data)
 
     def _leaves(self, head: bytes, data: bytes, packet: Reading, for_cpu: bytes) -> Outcome:
-        leaving = at_red(head, data, packet, self.configuration.paths.red_mtu)
+        leaving = at_red(head, data, packet, self.configuration.paths.red_mtu, self.configuration.bump)
         if leaving is None:
             return Outcome((*CLEAR, f"inner.punt_{TOO_LONG}"), delivered=(TOO_LONG, for_cpu))
         return Outcome((*CLEAR, *(f"inner.{counter}" for counter in leaving[0])), sent=leaving[1])

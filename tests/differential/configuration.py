@@ -13,6 +13,7 @@ from .network import LOCAL, MTU_PREFIXES, OTHER_LOCAL, PEERS, SPACE, Paths, gate
 from .policy import PORT_PROTOCOLS, Network, Number, Policy, Selector
 from .reading import ICMP_OF, MOBILITY
 from .sa import Sa
+from .vrf import Vrf
 
 WINDOWS = (0, 64, 65, 128, 1024, 1025, 2048, 4096)
 TURN = 1 << 32
@@ -38,9 +39,11 @@ class Configuration:
     policies: list[Policy]
     paths: Paths
     bump: bool = False
+    vrfs: tuple[Vrf, ...] = ()
 
     def batch(self) -> str:
-        lines = [*self.paths.lines(), *(sa.line() for sa in self.sas), *(policy.line() for policy in self.policies)]
+        lines = [*self.paths.lines(), *(line for vrf in self.vrfs for line in vrf.lines())]
+        lines += [*(sa.line() for sa in self.sas), *(policy.line() for policy in self.policies)]
         return "\n".join(lines) + "\n"
 
     @property
@@ -51,11 +54,25 @@ class Configuration:
     def inbound(self) -> list[Sa]:
         return [sa for sa in self.sas if not sa.outbound]
 
-    def out(self) -> list[Policy]:
-        return [policy for policy in self.policies if policy.direction == "out"]
+    def vrf_of(self, vlan: int) -> Vrf | None:
+        """The VRF of frames from red, by the ID of their outer tag."""
+        return next((vrf for vrf in self.vrfs if vlan in vrf.addresses), None)
 
-    def incoming(self) -> list[Policy]:
-        return [policy for policy in self.policies if policy.direction != "out"]
+    def vrf_inside(self, sa: Sa) -> Vrf | None:
+        """The VRF of the packets in a tunnel: that of its policies."""
+        names = {policy.vrf for policy in self.policies if policy.carried_by(sa)}
+        return next((vrf for vrf in self.vrfs if vrf.name in names), None)
+
+    def out(self, vrf: Vrf | None = None) -> list[Policy]:
+        """Those that packets of a VRF meet, or those of none."""
+        own = vrf.own() if vrf else []
+        return [*own, *(policy for policy in self._of(vrf) if policy.direction == "out")]
+
+    def incoming(self, vrf: Vrf | None = None) -> list[Policy]:
+        return [policy for policy in self._of(vrf) if policy.direction != "out"]
+
+    def _of(self, vrf: Vrf | None) -> list[Policy]:
+        return [policy for policy in self.policies if policy.vrf == (vrf.name if vrf else "")]
 
     def peers(self) -> set[str]:
         """The far ends of SAs, and of policies for SAs of two hosts, whose SAs may come."""
@@ -71,20 +88,34 @@ class Configuration:
 
     def carried(self, sa: Sa) -> list[Selector]:
         """What an inbound SA may carry; nothing where no policy names it."""
-        found = (policy.carried_by(sa) for policy in self.incoming())
+        found = (policy.carried_by(sa) for policy in self.policies if policy.direction != "out")
         return [selector for selector in found if selector]
+
+    def inner_aims(self, sa: Sa) -> list[Selector]:
+        """What packets in a tunnel should be of: its own selectors and, if there are VRFs, those of
+        other networks, and single hosts."""
+        own = self.carried(sa)
+        if not self.vrfs or not own:
+            return own
+        vrf = self.vrf_inside(sa)
+        hosts = [selector for each in ([vrf] if vrf else self.vrfs) for aim in own for selector in each.aims(aim)]
+        others = [policy.selector for policy in self.policies if policy.direction != "out"]
+        # Each of the three kinds has its share, however many there are of it.
+        size = max(len(own), len(hosts), len(others))
+        kinds = (own, own, hosts, hosts, hosts, others)
+        return [kind[n % len(kind)] for kind in kinds if kind for n in range(size)]
 
 
 def make(dice: random.Random, suite_names: list[str]) -> Configuration:
     """Suites are taken from those that the chip has been built with."""
     suite_of = lambda: dice.choice(suite_names)  # noqa: E731
-    sas = [*_outbound(dice, suite_of), *_inbound(dice, suite_of)]
+    sas = [*outbound_sas(dice, suite_of), *inbound_sas(dice, suite_of)]
     route_mtu = {prefix: dice.choice([0, 0, 1400, 1280]) for prefix in MTU_PREFIXES}
     paths = Paths(gateways(route_mtu), dice.choice([0, 9000, 1500, 1400]), dice.choice([0, 9000, 1500, 1280]))
     return Configuration(sas, [*_out_policies(dice, sas), *_in_policies(dice, sas)], paths)
 
 
-def _outbound(dice: random.Random, suite_of) -> list[Sa]:
+def outbound_sas(dice: random.Random, suite_of) -> list[Sa]:
     ends = [(4, 0), (4, 1), (6, 0), (6, 1), (4, 0), (4, 1), (6, 0)]
     sas = []
     for number, (version, peer) in enumerate(ends):
@@ -100,7 +131,7 @@ def _outbound(dice: random.Random, suite_of) -> list[Sa]:
     return sas
 
 
-def _inbound(dice: random.Random, suite_of) -> list[Sa]:
+def inbound_sas(dice: random.Random, suite_of) -> list[Sa]:
     ends = [(4, LOCAL[4], False), (4, LOCAL[4], False), (6, LOCAL[6], False), (4, LOCAL[4], True), (4, OTHER_LOCAL, True),
             (6, LOCAL[6], False), (4, OTHER_LOCAL, False), (6, LOCAL[6], True)]  # fmt: skip
     sas = []

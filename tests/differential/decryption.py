@@ -6,6 +6,8 @@ docs/explanation/crypto-chip.md; docs/explanation/decrypt-path.md).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scapy.layers.inet import IP
 
 from tests.support.mss import clamped
@@ -26,6 +28,7 @@ from .reassembly import Piece
 from .red_mtu import at_red
 from .sa import Sa
 from .upper import Upper
+from .vrf import Station
 
 NO_NEXT_HEADER = 59
 VERSION_OF = {4: 4, 41: 6}
@@ -58,9 +61,10 @@ class Inbound:
         self.high = HighHalf(sa.window, sa.received)
         self.window = Window(sa.window, sa.received)
         self.selectors = configuration.carried(sa)
-        self.policies = configuration.incoming()
+        self.vrf = configuration.vrf_inside(sa)
+        self.policies = configuration.incoming(self.vrf)
         self.paths = configuration.paths
-        self.red = Port.at("red", configuration)
+        self.red = replace(Port.at("red", configuration), apart=self.vrf is not None)
         self.segment_mtu = 0
         if any(policy.mss and policy.carried_by(sa) for policy in self.policies):
             back = min(mtu for mtu in (self.paths.to_host("black", sa.src)[1], self.paths.mtu, LONGEST_PACKET) if mtu)
@@ -147,8 +151,15 @@ class Inbound:
             return [f"punt_{TUNNEL}", *odd], (TUNNEL, for_cpu(fitting))
         if packet.ttl <= 1:
             return [f"punt_{EXPIRED}", *odd], (EXPIRED, for_cpu(fitting))
-        mac = self.paths.station("red", packet.dst, self.selectors[0].dst if len(self.selectors) == 1 else None)
-        leaving = at_red(header("red", mac, fitting), forwarded(fitting), own, self.paths.red_mtu)
+        prefix = self.selectors[0].dst if len(self.selectors) == 1 else None
+        to = (
+            self.vrf.station(packet.dst, prefix) if self.vrf else Station(self.paths.station("red", packet.dst, prefix))
+        )
+        if isinstance(to, str):
+            return [f"punt_{TUNNEL}_{to}", *odd], (f"{TUNNEL}_{to}", for_cpu(fitting))
+        leaving = at_red(
+            header("red", to.mac, fitting, to.vlan), forwarded(fitting), own, self.paths.red_mtu, bump=False
+        )
         if leaving is None:
             return [f"punt_{TOO_LONG}", *odd], (TOO_LONG, for_cpu(fitting))
         return [*leaving[0], *odd], leaving[1]

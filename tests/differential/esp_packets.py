@@ -22,7 +22,7 @@ class Sender:
         self.dice = dice
         self.peer = Peer(sa)
         self.numbering = Numbering(sa, dice)
-        self.selectors = configuration.carried(sa)
+        self.selectors = configuration.inner_aims(sa)
         self.red_mtu = configuration.paths.red_mtu
         self.last = b""
 

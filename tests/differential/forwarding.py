@@ -4,7 +4,7 @@ ECN (RFC 6040 4.2)."""
 
 from __future__ import annotations
 
-from scapy.layers.l2 import Ether
+from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import checksum
 
 from tests.support.reference import forwarded
@@ -51,10 +51,13 @@ def with_ecn(packet: bytes, ecn: int) -> bytes:
     return bytes(fresh)
 
 
-def header(port: str, mac: str, packet: bytes) -> bytes:
-    """The Ethernet header that takes an IP packet from a port to its next hop."""
+def header(port: str, mac: str, packet: bytes, vlan: int = 0) -> bytes:
+    """The Ethernet header that takes an IP packet from a port to its next hop; 0 is no VLAN."""
     ether_type = IPV6 if packet[0] >> 4 == 6 else IPV4
-    return bytes(Ether(dst=mac, src=MAC_OF_PORT[port], type=ether_type))
+    stations = {"dst": mac, "src": MAC_OF_PORT[port]}
+    if vlan:
+        return bytes(Ether(**stations) / Dot1Q(vlan=vlan, type=ether_type))
+    return bytes(Ether(**stations, type=ether_type))
 
 
 def framed(port: str, mac: str, packet: bytes) -> bytes:

@@ -40,10 +40,15 @@ STRANGERS = {4: "203.0.113.77", 6: "2001:db8:ce::7"}
 PEERS = {4: ("192.0.2.2", "198.51.100.7"), 6: ("2001:db8:c0::2", "2001:db8:cf::7")}
 
 
+def device_of(vlan: int) -> str:
+    """The device of a VLAN of red."""
+    return f"red.{vlan}"
+
+
 @dataclass(frozen=True)
 class Gateway:
-    """A route to `prefix` on a device, by a router with an Ethernet address of its own; `mtu` 0:
-    the device's."""
+    """A route to `prefix` on a device, by a router with an Ethernet address of its own, which may
+    be unknown (""); `mtu` 0: the device's."""
 
     device: str
     prefix: Network
@@ -53,10 +58,8 @@ class Gateway:
 
     def lines(self) -> list[str]:
         mtu = f" mtu {self.mtu}" if self.mtu else ""
-        return [
-            f"route add {self.prefix} via {self.address} dev {self.device}{mtu}",
-            f"neigh add {self.address} lladdr {self.mac} dev {self.device}",
-        ]
+        route = f"route add {self.prefix} via {self.address} dev {self.device}{mtu}"
+        return [route, *([f"neigh add {self.address} lladdr {self.mac} dev {self.device}"] if self.mac else [])]
 
 
 @dataclass(frozen=True)

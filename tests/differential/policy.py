@@ -112,16 +112,18 @@ class Hosts:
 @dataclass(frozen=True)
 class Policy:
     """One line: `direction` is out, in or fwd; `action` is allow, block or punt, or what
-    protects. `mss`: TCP segments are to fit the SA."""
+    protects. `mss`: TCP segments are to fit the SA. `vrf`: of whose packets alone it is."""
 
     selector: Selector
     direction: str
     priority: int
     action: str | Sa | Hosts
     mss: bool = False
+    vrf: str = ""
 
     def line(self) -> str:
-        text = f"xfrm policy add {self.selector.words()} dir {self.direction} priority {self.priority} "
+        dev = f"dev {self.vrf} " if self.vrf else ""
+        text = f"xfrm policy add {self.selector.words()} {dev}dir {self.direction} priority {self.priority} "
         text += "flag mss " if self.mss else ""
         return text + (f"action {self.action}" if isinstance(self.action, str) else self.action.template)
 

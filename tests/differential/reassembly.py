@@ -99,10 +99,14 @@ class Reassembly:
 
     `own`: the box's IPv6 address there, if it tells who sends bad fragments to it. `ends`: those at
     which datagrams end, by version; None where none does. `whole`: each datagram is put together.
+    `apart`: those of two VLANs may be equal.
     """
 
-    def __init__(self, port: Port, own: str | None = None, ends: dict[int, str] | None = None, whole: bool = False):
+    def __init__(
+        self, port: Port, own: str | None = None, ends: dict[int, str] | None = None, whole: bool = False, apart=False
+    ) -> None:
         self.port = port
+        self.apart = apart
         self.own = own and IPv6Address(own)
         self.ends = ends
         self.whole = whole
@@ -118,7 +122,7 @@ class Reassembly:
         no messages."""
         local = configuration.paths.local if port == "black" else None
         told = local.get(6) if local and not configuration.bump else None
-        return cls(Port.at(port, configuration), told, local, whole)
+        return cls(Port.at(port, configuration), told, local, whole, bool(configuration.vrfs))
 
     def foresee(self, frames: list[Frame]) -> None:
         """What first fragments will say; fragments that come before them wait."""
@@ -160,8 +164,8 @@ class Reassembly:
         return replace(read(frame), vlan=self._vlan(frame))
 
     def _judge(self, frame: Frame) -> tuple[str, Reading]:
-        """In another network the box's addresses are those of others."""
-        return frame_judge.judge(frame, replace(self.port, interfaces=()) if self._vlan(frame) else self.port)
+        """A VLAN may be of another network, in which the box's addresses are those of others."""
+        return frame_judge.judge(frame, replace(self.port, apart=self._vlan(frame) != 0))
 
     def _told(self, piece: Piece, packet: Reading) -> bool:
         bad = headless(piece, packet) or partial(piece) or piece.counted > LONGEST_PAYLOAD
@@ -206,7 +210,8 @@ class Reassembly:
         return self.join(self._read(frame), self.taken - 1)
 
     def join(self, piece: Piece, number: int) -> Step:
-        datagram = self.open.setdefault(piece.key, Datagram())
+        key = self.key(piece)
+        datagram = self.open.setdefault(key, Datagram())
         datagram.came.append(number)
         datagram.waited = datagram.waited or (piece.datagram in self.firsts and piece.datagram not in self.known)
         if any(piece.same(other) for other in datagram.pieces):
@@ -215,14 +220,18 @@ class Reassembly:
         datagram.pieces.append(piece)
         disagree = mixed({each.ecn for each in datagram.pieces})
         if disagree or overlaps:
-            del self.open[piece.key]
+            del self.open[key]
             return Step(("drop_reasm_ecn" if disagree else "drop_reasm_overlap",) * len(datagram.pieces))
         whole = joined(datagram.pieces)
         if whole is None:
             return Step()
-        del self.open[piece.key]
-        way = f"{JOINED} {piece.key}" if datagram.waited else JOINED
+        del self.open[key]
+        way = f"{JOINED} {key}" if datagram.waited else JOINED
         return Step(("reasm_datagrams", *("reasm_merged",) * (len(datagram.pieces) - 1)), whole, way)
+
+    def key(self, piece: Piece) -> tuple[object, ...]:
+        """What ties a piece to the others of its datagram."""
+        return piece.datagram if self.apart else piece.key
 
 
 def headless(piece: Piece, packet: Reading) -> bool:

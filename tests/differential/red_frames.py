@@ -10,6 +10,7 @@ from .configuration import Configuration
 from .ethernet import Frame
 from .icmp_errors import outgoing
 from .mtu import CUT_FIRST
+from .policy import Policy
 from .reading import read
 from .sa import Sa
 from .trains import CUT, Trains
@@ -34,13 +35,13 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         if dice.random() < LONG:
             aims = clear if dice.random() < 0.3 else selectors
             packet = ip_packets.make(dice, "red", aims, ip_packets.long_size(dice))
-            if not _limited(configuration, packet):
+            if not limited(configuration.out(), packet):
                 frames.append(ethernet.around(dice, "red", packet))
             continue
         packet = error_packets.some(dice, "red", selectors)
         if dice.random() < DAMAGED:
             packet = damage.packet(dice, packet)
-        if _limited(configuration, packet):
+        if limited(configuration.out(), packet):
             continue
         if dice.random() < CUT and trains.begin(packet):
             continue
@@ -48,10 +49,10 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
     return [*frames, *trains.rest()]
 
 
-def _limited(configuration: Configuration, packet: bytes) -> bool:
+def limited(policies: list[Policy], packet: bytes) -> bool:
     """Cut before ESP, by an SA with a hard limit: how many numbers are left for how many packets
     then depends on the order in which they pass."""
     if len(packet) <= CUT_FIRST:
         return False
-    policy, _ = outgoing(configuration.out(), read(packet, packet[0] >> 4))
+    policy, _ = outgoing(policies, read(packet, packet[0] >> 4))
     return policy is not None and isinstance(policy.action, Sa) and policy.action.hard_limit > 0

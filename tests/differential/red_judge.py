@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.support.mss import clamped
 
 from . import frame_judge
 from .addresses import Port
 from .configuration import Configuration
-from .ethernet import Frame
+from .ethernet import Frame, vlan
 from .forwarding import forwarded, framed
 from .icmp_errors import outgoing
 from .mtu import CUT_FIRST, LONGEST_ESP, LONGEST_PACKET, clear_pieces, esp_limit, esp_pieces, inner_mtu
@@ -31,6 +33,7 @@ class RedJudge:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.policies = configuration.out()
+        self.of_vrf = {vrf.name: configuration.out(vrf) for vrf in configuration.vrfs}
         self.port = Port.at("red", configuration)
         self.reassembly = Reassembly.at("red", configuration)
 
@@ -38,12 +41,14 @@ class RedJudge:
         return behind(self.reassembly.take(frame), "inner", self._whole)
 
     def _whole(self, frame: Frame, upper: Upper | None) -> Outcome:
-        counter, packet = followed(frame, self.port, upper)
+        vrf = self.configuration.vrf_of(vlan(frame))
+        port = replace(self.port, apart=vrf is not None)
+        counter, packet = followed(frame, port, upper)
         if counter:
             return ends(f"inner.{counter}")
-        if not self.port.bump and self.port.owns(packet.dst):
+        if port.owns(packet.dst):
             return ends("inner.punt_local")
-        policy, _ = outgoing(self.policies, packet)
+        policy, _ = outgoing(self.of_vrf[vrf.name] if vrf else self.policies, packet)
         if policy is None or policy.action == "block":
             return ends("inner.drop_policy")
         if policy.action == "punt":

@@ -18,13 +18,13 @@ OFFSET = 0x1FFF  # its bits in bytes 6 and 7 of the IPv4 header
 Leaving = tuple[list[str], tuple[Clear, ...]]
 
 
-def at_red(head: bytes, packet: bytes, said: Reading, mtu: int) -> Leaving | None:
+def at_red(head: bytes, packet: bytes, said: Reading, mtu: int, bump: bool) -> Leaving | None:
     """What leaves of an IP packet behind an Ethernet header, with these values in its own; None if
-    it is for the CPU. An MTU of 0 is none."""
+    it is for the CPU. An MTU of 0 is none. `bump`: the header is the one that came."""
     if said.total <= (mtu or LONGEST_PACKET):
         return ["tx_frames"], (Clear((head + packet).ljust(MINIMUM, b"\0")),)
     beyond = said.version == 4 and _end(packet) > LONGEST_DATAGRAM
-    if said.dont_fragment or said.header != PLAIN or len(head) != UNTAGGED or beyond:
+    if said.dont_fragment or said.header != PLAIN or (bump and len(head) != UNTAGGED) or beyond:
         return None
     pieces = clear_pieces(packet[: said.total], mtu)
     counters = ["red_frag_packets", *["red_frag_split"] * (len(pieces) - 1), *["tx_frames"] * len(pieces)]

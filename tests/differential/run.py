@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import black_frames, box, bump_configuration, configuration, red_frames
+from . import black_frames, box, bump_configuration, configuration, red_frames, vrf_configuration, vrf_frames
 from .black_judge import BlackJudge
 from .bump_red_judge import BumpRedJudge
 from .comparison import Mismatch, compare
@@ -43,14 +43,18 @@ class Result:
     counters: dict[str, int]
 
 
-def make(seed: int, number: int, packets: int, suite_names: list[str]) -> tuple[Case, dict[str, float]]:
+def make(
+    seed: int, number: int, packets: int, suite_names: list[str], vrfs: bool = False
+) -> tuple[Case, dict[str, float]]:
     """The case of that number under a seed, half of its packets to each port; and how long
-    it took."""
-    dice = random.Random(f"{seed}/{number}")
+    it took. With `vrfs` it is of a router that has some."""
+    dice = random.Random(f"{seed}/{number}/vrfs" if vrfs else f"{seed}/{number}")
     start = time.process_time()
-    config = (bump_configuration if is_bump(number) else configuration).make(dice, suite_names)
+    of_box = vrf_configuration if vrfs else bump_configuration if is_bump(number) else configuration
+    config = of_box.make(dice, suite_names)
     half = packets // 2
-    frames = {"red": red_frames.make(dice, config, half), "black": black_frames.make(dice, config, packets - half)}
+    from_red = (vrf_frames if vrfs else red_frames).make(dice, config, half)
+    frames = {"red": from_red, "black": black_frames.make(dice, config, packets - half)}
     frames = {port: complete(these, port, config) for port, these in frames.items()}
     made = time.process_time()
     case = Case(config, frames, judge(config, frames))
@@ -65,7 +69,9 @@ def complete(frames: list[Frame], port: str, config: Configuration) -> list[Fram
     judge.reassembly.foresee(frames)
     for frame in frames:
         judge(frame)
-    held = {n for n, piece in judge.reassembly.fragments.items() if piece.key in judge.reassembly.open}
+    held = {
+        n for n, piece in judge.reassembly.fragments.items() if judge.reassembly.key(piece) in judge.reassembly.open
+    }
     return [frame for number, frame in enumerate(frames) if number not in held]
 
 
@@ -78,18 +84,18 @@ def is_bump(number: int) -> bool:
     return number % 2 == 1
 
 
-def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Path) -> Result:
+def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Path, vrfs: bool = False) -> Result:
     """Puts a case through a box, whose configuration, captures and input stay in `folder`."""
-    case, seconds = make(seed, number, packets, suite_names)
+    case, seconds = make(seed, number, packets, suite_names, vrfs)
     begun = time.monotonic()
     observed = box.run(case.config.batch(), case.frames, folder)
     simulated, checking = time.monotonic(), time.process_time()
     found = compare(case.frames, case.outcomes, observed)
     seconds |= {"simulation": simulated - begun, "comparison": time.process_time() - checking}
-    report = ""
+    report, kind = "", " with VRFs" if vrfs else ""
     if found:
         found = narrow(case, folder / "narrowed") if found.index is None and not found.overflow else found
-        report = f"seed {seed}, run {number} of {packets} packets: {describe(found, case)}\nconfiguration: {folder / 'box.xfrm'}"
+        report = f"seed {seed}, run {number}{kind} of {packets} packets: {describe(found, case)}\nconfiguration: {folder / 'box.xfrm'}"
     return Result(packets, report, observed.cycles, seconds, observed.counters)
 
 

@@ -18,7 +18,7 @@ import pytest
 from tests.differential import box, decryption, icmp_errors
 from tests.differential.box import Observed
 from tests.differential.comparison import compare
-from tests.differential.ethernet import Frame
+from tests.differential.ethernet import Frame, vlan
 from tests.differential.mismatch import CHIP, FAR, RECEIVED
 from tests.differential.outcome import Clear
 from tests.differential.run import Case, complete, is_bump, judge, make, narrow, run
@@ -63,6 +63,15 @@ BUMP = {
     "drop_reasm_length drop_reasm_overlap drop_reasm_duplicate reasm_datagrams reasm_merged tx_esp tx_bypass",
 }
 
+# The same of boxes with VRFs.
+VRF_RUNS, VRF_PACKETS = 2, 1_500
+APART = (
+    "inner.tx_protect inner.tx_bypass inner.tx_frames inner.drop_policy inner.punt_policy inner.punt_ttl inner.punt_mtu "
+    "inner.punt_local inner.punt_link_local inner.punt_vlan inner.drop_reasm_length inner.drop_frag_conflict "
+    "inner.drop_selector_mismatch inner.drop_no_selector inner.punt_tunnel inner.punt_tunnel_ttl inner.punt_tunnel_host "
+    "inner.punt_tunnel_route outer.tx_esp outer.tx_frames"
+)
+
 
 @pytest.fixture(scope="module")
 def suite_names() -> list[str]:
@@ -80,6 +89,35 @@ def test_box_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) ->
         missed = [name for name in names if not met[bump][name]]
         kind = "a bump in the wire" if bump else "tunnels"
         assert not missed, f"the generator no longer makes frames for {missed} of {kind}"
+
+
+def test_a_box_with_vrfs_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) -> None:
+    met: Counter[str] = Counter()
+    for number in range(VRF_RUNS):
+        result = run(SEED, number, VRF_PACKETS, suite_names, tmp_path / f"run{number}", vrfs=True)
+        assert not result.report, result.report
+        met.update(result.counters)
+    missed = [name for name in APART.split() if not met[name]]
+    assert not missed, f"the generator no longer makes frames for {missed} of VRFs"
+
+
+def test_packets_of_every_vrf_are_made_both_ways(suite_names: list[str]) -> None:
+    """A model that knows no VRF says otherwise of most of them: these tell networks apart."""
+    case, _ = make(SEED, 0, VRF_PACKETS, suite_names, vrfs=True)
+    blind = judge(replace(case.config, vrfs=()), case.frames)
+    for vrf in case.config.vrfs:
+        into = [
+            (seen, without)
+            for frame, seen, without in zip(case.frames["red"], case.outcomes["red"], blind["red"], strict=True)
+            if vlan(frame) in vrf.addresses and seen.counters[:1] == ("inner.tx_protect",)
+        ]
+        assert len(into) >= 3 and any(seen != without for seen, without in into)
+    out = [
+        (seen, without)
+        for seen, without in zip(case.outcomes["black"], blind["black"], strict=True)
+        if any(isinstance(item, Clear) and vlan(Frame(item.frame)) for item in seen.sent)
+    ]
+    assert len(out) >= 3 and any(seen != without for seen, without in out)
 
 
 @pytest.mark.parametrize("number", [2, 1], ids=["tunnels", "bump"])

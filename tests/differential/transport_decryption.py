@@ -40,5 +40,5 @@ class HostInbound(Inbound):
             return "drop_selector_mismatch"
         if martian(packet):
             return "drop_inner_martian"
-        leaving = at_red(frame[:at], frame[at:], packet, self.paths.red_mtu)
+        leaving = at_red(frame[:at], frame[at:], packet, self.paths.red_mtu, bump=True)
         return leaving or ([f"punt_{TOO_LONG}"], (TOO_LONG, frame))
