@@ -23,26 +23,27 @@ func (m *Model) Lines() []string {
 	return out
 }
 
-// networkLines are those of all but policies.
+// networkLines are those of all but policies. A device may be named like a word of a command, so
+// `name` or `dev` stands before it.
 func (m *Model) networkLines() []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if m.Bridge != "" {
-		add("link add %s type bridge", m.Bridge)
+		add("link add name %s type bridge", m.Bridge)
 	}
 	for _, v := range m.VLANs {
 		add("link add link %s name %s type vlan protocol %s id %d", cmp.Or(v.Parent, v.Dev), v.VLAN, xfrm.VLAN{Protocol: v.Protocol}.ProtocolName(), v.ID)
 	}
 	for _, v := range m.VRFs {
-		add("link add %s type vrf table %d", v.Name, v.Table)
+		add("link add name %s type vrf table %d", v.Name, v.Table)
 	}
 	for _, v := range m.VLANs {
 		if v.VRF != "" {
-			add("link set %s master %s", v, v.VRF)
+			add("link set dev %s master %s", v, v.VRF)
 		}
 	}
 	for _, i := range m.Interfaces {
-		add("link add %s type xfrm dev black if_id %s", i.Name, ifIDText(i.IfID))
+		add("link add name %s type xfrm dev black if_id %s", i.Name, ifIDText(i.IfID))
 	}
 	out = append(out, m.portLines()...)
 	for _, net := range m.networks() {

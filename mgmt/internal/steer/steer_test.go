@@ -248,7 +248,7 @@ func TestShown(t *testing.T) {
 		}
 	}
 	lines := b.model().Lines()
-	for _, want := range []string{"link add ipsec0 type xfrm dev black if_id 0x2a", "route add 10.2.0.0/16 dev ipsec0"} {
+	for _, want := range []string{"link add name ipsec0 type xfrm dev black if_id 0x2a", "route add 10.2.0.0/16 dev ipsec0"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("no line %q in %q", want, lines)
 		}

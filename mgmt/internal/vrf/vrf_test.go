@@ -133,6 +133,37 @@ func TestVRFIsListedAndLoaded(t *testing.T) {
 	}
 }
 
+// TestNamesLikeWords: what the box lists of devices that are named like words of its commands, it
+// takes.
+func TestNamesLikeWords(t *testing.T) {
+	for _, name := range []string{"dev", "name", "link", "type", "up", "down", "master", "nomaster", "mtu", "address", "table", "vrf", "via"} {
+		for _, text := range []string{
+			"link add link red name red.9 type vlan id 9\nlink add name NAME type vrf table 9\nlink set red.9 master NAME\naddr add 10.1.0.1/24 dev red.9\nroute add 10.3.0.0/16 via 10.1.0.2 vrf NAME\nxfrm policy add dst 10.2.0.0/16 dev NAME dir out action block\n",
+			"link add link red name NAME type vlan id 9\nlink add blue type vrf table 9\nlink set dev NAME master blue\naddr add 10.1.0.1/24 dev NAME\nneigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev NAME\n",
+			"link add name NAME type bridge\nlink set red master NAME\nlink set black master NAME\n",
+			"link add name NAME type xfrm if_id 9\nroute add 10.3.0.0/16 dev NAME\n",
+		} {
+			var lines [2]string
+			text = strings.ReplaceAll(text, "NAME", name)
+			for n := range lines {
+				commands, err := xfrm.ParseConfig("f", []byte(text))
+				m := model.NewModel().Begin()
+				if err == nil {
+					err = m.Replace(commands)
+				}
+				if err != nil {
+					t.Fatalf("%v\n%s", err, text)
+				}
+				text = strings.Join(m.Lines(), "\n")
+				lines[n] = text
+			}
+			if lines[0] != lines[1] {
+				t.Errorf("%s\n became\n%s", lines[0], lines[1])
+			}
+		}
+	}
+}
+
 // TestRefusals: what would be half a VRF, or cross two of them, is refused in one sentence, and
 // nothing is written.
 func TestRefusals(t *testing.T) {
