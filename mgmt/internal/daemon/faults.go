@@ -135,10 +135,9 @@ func (d *Daemon) reply(v *session.View, flow xfrm.Selector, message []byte, to a
 }
 
 // answerer is the address that answers the sender of the packet of a flow by ICMP, and notes the
-// flow's VRF. The address is not valid if none answers: so it is of a packet that came protected,
-// and may be of a VRF, for the message would meet the policies of no VRF.
+// flow's VRF. The address is not valid if none answers.
 func (d *Daemon) answerer(frame []byte, flow *xfrm.Selector, to answers) (v *session.View, from netip.Addr, err error) {
-	if v, err = d.view(); err != nil || !punt.Answerable(*flow) || to.secret && v.MayBeApart(flow.Dst.Addr()) {
+	if v, err = d.view(); err != nil || !punt.Answerable(*flow) {
 		return v, from, err
 	}
 	if to.fromRed {

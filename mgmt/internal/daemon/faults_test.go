@@ -303,7 +303,7 @@ func TestTooLongForRed(t *testing.T) {
 		return
 	}
 	r := newRig(t)
-	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
+	r.must(tunnel[0], tunnel[1], tunnel[2], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel")
 	e := r.host()
 	before := r.link("sp-red").Attrs()

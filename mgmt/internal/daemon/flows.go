@@ -125,7 +125,6 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan []byte, tunnel b
 			host, length, ok := punt.Destination(frame)
 			switch {
 			case !ok || uint32(length) > v.RedMTU(xfrm.Selector{}): // Linux would have to cut it
-			case tunnel && v.MayBeApart(host): // for a host of a VRF, perhaps
 			case v.Resolves(host):
 				d.host.waiting.Keep(host, waiting.Packet{Frame: frame, Tunnel: tunnel}, d.now())
 				d.seek(model.NextHop{Dev: xfrm.Red, IP: host})

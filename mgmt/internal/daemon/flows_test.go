@@ -205,7 +205,7 @@ func TestWaiting(t *testing.T) {
 		return
 	}
 	r := newRig(t)
-	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
+	r.must(tunnel[0], tunnel[1], tunnel[2], "addr add 10.1.0.1/24 dev red", "link set dev red mtu 1300",
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel",
 		"xfrm policy add src 10.1.0.0/16 dst 10.3.0.0/16 dir out priority 9 action allow")
 	e := r.host()
@@ -282,7 +282,7 @@ func sumOf(data []byte) uint16 {
 
 // TestAcquireInVRF: a punted packet is of the VRF of its outer tag. It asks for an SA by the policy
 // there, and so does one of another VRF with the same addresses at once; packets to the box's own
-// address there are Linux's; and the box knows which packets out of tunnels may be of a VRF.
+// address there are Linux's.
 func TestAcquireInVRF(t *testing.T) {
 	r := newRig(t)
 	lines := []string{tunnel[0], "addr add 10.2.0.1/24 dev red"}
@@ -307,13 +307,42 @@ func TestAcquireInVRF(t *testing.T) {
 			t.Errorf("%x: asking %d for reqid %d, %v", test.frame, asking, event.ReqID, err)
 		}
 	}
+}
+
+// TestTunnelsOfVRFs: a packet out of a tunnel of a VRF comes to no device and is answered in no
+// other network, though another tunnel has the same addresses; nor is one whose SA has gone.
+func TestTunnelsOfVRFs(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newRig(t)
+	state := strings.NewReplacer("spi 0x2001 reqid 1", "spi 0x2002 reqid 2", "101112", "f01112").Replace(tunnel[2])
+	r.must("addr add 10.1.0.1/24 dev red", "link add link red name red.7 type vlan id 7", "link add blue type vrf table 7", "link set red.7 master blue",
+		"addr add 10.1.0.1/24 dev red.7", tunnel[0], tunnel[2], state, tunnel[4],
+		"xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dev blue dir in tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 2 mode tunnel")
+	rows := map[uint32]byte{}
 	v, err := r.daemon.view()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for host, want := range map[string]bool{"10.2.0.9": true, "10.2.1.9": false, "2001:db8::9": false} {
-		if got := v.MayBeApart(netip.MustParseAddr(host)); got != want {
-			t.Errorf("a packet out of a tunnel to %s may be of a VRF: %v", host, got)
+	for sa := range v.Model().SAs.All() {
+		rows[sa.ReqID] = byte(sa.Row)
+	}
+	e := r.host()
+	for reason, others := range map[byte]int{regs.PuntReasonTunnel: 1, regs.PuntReasonTunnelTtl: 1, regs.PuntReasonTunnelMtu: 0, regs.PuntReasonTunnelRoute: 1} {
+		before := r.link("sp-vpn").Attrs().Statistics.RxPackets
+		frame := asked(t, uint16(reason))
+		copy(frame[14+12:], []byte{10, 2, reason, 9, 10, 1, 0, 1})
+		for _, row := range []byte{rows[2], 77, rows[1]} {
+			e.tunnel(transport.PortRed, reason, 0, row, frame)
+		}
+		// That of the tunnel of no VRF comes last. One no longer than the MTU is not answered.
+		got := func() int { return len(e.own) + int(r.link("sp-vpn").Attrs().Statistics.RxPackets-before) }
+		r.until(fmt.Sprintf("reason %d", reason), func() bool { return got() >= others })
+		time.Sleep(20 * time.Millisecond)
+		r.same(fmt.Sprintf("packets and messages of reason %d", reason), got(), others)
+		for len(e.own) > 0 {
+			<-e.own
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -51,6 +52,21 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 		return queue
 	}
 	return h.own[regs.PuntReasonPolicy]
+}
+
+// ofTunnels are the reasons of packets that came by an SA.
+var ofTunnels = []uint32{
+	regs.PuntReasonTunnel, regs.PuntReasonTunnelMtu, regs.PuntReasonTunnelTtl, regs.PuntReasonTunnelHost, regs.PuntReasonTunnelRoute,
+}
+
+// apart says whether a frame came out of a tunnel of a VRF, or may have: Linux's devices are in
+// none, and a message to its sender would meet the policies of none.
+func (d *Daemon) apart(header transport.PuntHeader) bool {
+	if header.Port != transport.PortRed || header.Injected || !slices.Contains(ofTunnels, header.Reason) {
+		return false
+	}
+	v, err := d.session.View()
+	return v == nil || err != nil || v.Apart(header.SA)
 }
 
 // hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a
@@ -170,6 +186,10 @@ func (d *Daemon) Relay(ctx context.Context) error {
 				if e, ok := d.host.strays.Event(header, frame, d.now()); ok {
 					d.tell(e)
 				}
+			}
+			if d.apart(header) {
+				d.host.devices.Refuse()
+				return true
 			}
 			queue := d.host.kept(header)
 			if queue == nil {

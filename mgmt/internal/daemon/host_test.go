@@ -142,7 +142,13 @@ func (e *engine) punt(port, reason byte, frame string) {
 // message is the same; `injected` of Linux's own is 1.
 func (e *engine) message(port, reason, injected byte, data []byte) {
 	e.t.Helper()
-	header := append([]byte{port, reason, 0, injected, byte(len(data) >> 8), byte(len(data)), 0, 0}, make([]byte, 8)...)
+	e.tunnel(port, reason, injected, 0, data)
+}
+
+// tunnel is a message whose packet came by the inbound SA of a row.
+func (e *engine) tunnel(port, reason, injected, row byte, data []byte) {
+	e.t.Helper()
+	header := append([]byte{port, reason, 0, injected, byte(len(data) >> 8), byte(len(data)), 0, row}, make([]byte, 8)...)
 	if _, err := e.conn.Write(append(header, data...)); err != nil {
 		e.t.Fatal(err)
 	}

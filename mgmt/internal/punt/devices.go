@@ -59,6 +59,9 @@ func (d *Devices) hand(to *tap, frame []byte) error {
 // Address gives the device of a port another Ethernet address. It needs no rights.
 func (d *Devices) Address(port uint8, mac net.HardwareAddr) error { return d.taps[port].address(mac) }
 
+// Refuse counts a frame that is not for Linux.
+func (d *Devices) Refuse() { d.refused.Add(1) }
+
 // Refused is how many frames Linux did not take, or sent by a device that they are not routed to.
 func (d *Devices) Refused() uint64 { return d.refused.Load() }
 

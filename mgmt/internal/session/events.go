@@ -130,21 +130,11 @@ func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
 // VRFOf is the VRF of frames from red by the ID of their outer VLAN tag; empty: none.
 func (v *View) VRFOf(id uint16) string { return v.model.VRFOf(id) }
 
-// MayBeApart says whether a packet to a host that came protected may be one of a VRF: a policy of a
-// VRF is for such packets, and punted packets do not tell their network.
-func (v *View) MayBeApart(host netip.Addr) (may bool) {
-	sel := xfrm.Selector{Src: xfrm.Everything, Dst: netip.PrefixFrom(host, host.BitLen())}
-	if host.Is6() {
-		sel.Src = xfrm.Everything6
-	}
-	for _, vrf := range v.model.VRFs {
-		sel.VRF = vrf.Name
-		v.model.Policies.Overlapping(sel, func(*model.Policy) bool {
-			may = true
-			return false
-		})
-	}
-	return may
+// Apart says whether packets that came by the inbound SA of a row are of a VRF. Those of a row
+// without an SA may be: it has gone, or is on its way in.
+func (v *View) Apart(row int) bool {
+	sa := v.model.SAs.At(xfrm.DirIn, row)
+	return sa == nil || len(v.model.VRFs) > 0 && v.model.VRFInside(sa) != ""
 }
 
 // Resolves says whether the box looks for a host at red that packets go to.

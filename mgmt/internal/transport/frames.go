@@ -37,11 +37,13 @@ const MaxFrame = 9596
 
 // PuntHeader has the port where a punted frame came in, the reason (regs.PuntReason…), the group
 // whose limit it passed (regs.PuntGroup…), and the core cycle of its chip at which it came.
-// Injected says that it was injected ByPolicy and comes back.
+// Injected says that it was injected ByPolicy and comes back. A frame with one of the reasons of
+// tunnels came by the inbound SA of the row SA.
 type PuntHeader struct {
 	Port          uint8
 	Reason, Group uint32
 	Injected      bool
+	SA            int
 	Cycles        uint64
 }
 
@@ -123,6 +125,7 @@ func splitPunted(message []byte) (PuntHeader, []byte, error) {
 		Reason:   uint32(punted.Reason.Get(row)),
 		Group:    uint32(punted.Group.Get(row)),
 		Injected: punted.Injected.Get(row) != 0,
+		SA:       int(punted.Sa.Get(row)),
 		Cycles:   punted.Cycles.Get(row),
 	}, frame, nil
 }
