@@ -24,7 +24,7 @@ PACKAGE = "linux-image-cloud-amd64"  # the name that always has the newest kerne
 MODULES = (
     "virtio_pci", "virtio_net", "virtio_console", "xfrm_user", "esp4", "esp6", "xfrm4_tunnel", "xfrm6_tunnel",
     "gcm", "ghash-generic", "ctr", "authenc", "authencesn", "seqiv", "echainiv", "drbg",
-    "chacha20poly1305", "chacha_generic", "poly1305_generic",
+    "chacha20poly1305", "chacha_generic", "poly1305_generic", "tun", "8021q", "vrf",
 )  # fmt: skip
 INIT = """#!/bin/sh
 mount -t proc proc /proc
@@ -47,8 +47,8 @@ class Image:
     version: str
 
 
-def image() -> Image:
-    """The image; a skip that says why where its parts cannot be had."""
+def image(*programs: Path) -> Image:
+    """The image, with some static programs; a skip that says why where its parts cannot be had."""
     busybox, modprobe, depmod, *_ = need("busybox", "modprobe", "depmod", "cc", "apt-get", "dpkg")
     unpacked = _kernel_package()
     (kernel,) = (unpacked / "boot").glob("vmlinuz-*")
@@ -60,6 +60,8 @@ def image() -> Image:
     _busybox(Path(busybox), tree)
     _with_libraries(Path(need("ip")[0]), tree)
     _udp_encap(tree)
+    for program in programs:
+        shutil.copy(program, tree / "bin" / program.name)
     subprocess.run([depmod, "-b", unpacked, version], check=True)
     _modules(modprobe, unpacked, version, tree)
     (tree / "init").write_text(INIT)

@@ -80,6 +80,7 @@ func newRoot() *cobra.Command {
 		{"link", "l", "Ports: set dev red|black [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster], show; a bridge over both: add BRIDGE type bridge, del"},
 		{"route", "r", "Routes: add|replace|del PREFIX via ADDR dev red|black [mtu N], show"},
 		{"neigh", "neighbour", "Neighbours: add|replace|del ADDR lladdr MAC dev red|black, show"},
+		{"vrf", "v", "VRFs, with what Linux has for them: show"},
 		{"punt", "trap", "Limits of frames punted to the management CPU and injected by it: set GROUP|all|inject [rate N|unlimited] [burst N] [dev red|black], show"},
 		{"next-hop", "nexthop", "Next hop where no route or neighbour names one: default dev red|black lladdr MAC"},
 		{"reassembly", "reasm", "Limits of what waits for fragments at both ports: set [timeout TIME] [per-source N], show"},

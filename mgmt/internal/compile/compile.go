@@ -63,11 +63,13 @@ type Target struct {
 	Hops                         map[string]map[int]Hop // by device
 	Wanted                       map[model.NextHop]bool // whose addresses are to be learned
 	BypassEncrypt, BypassDecrypt bool
-	// Ways are prefixes of the trees, and NoWay those of Linux's that have no next hop with a row,
-	// by device.
+	// Ways are prefixes of the trees by device, and NoWay those of Linux's without a next hop that
+	// has a row, by set.
 	Ways map[string][]Way
 	// Apart are those of the networks of VRFs, by number; nil of a part, which changes none.
 	Apart map[int][]Way
+	// Moved are, of a part, those of VRFs whose routes were learned anew, by number.
+	Moved map[int]*Moved
 	// Networks are the rows of VLANs that are in VRFs; nil of a part.
 	Networks map[int]Row
 	NoWay    map[string][]netip.Prefix
@@ -76,6 +78,13 @@ type Target struct {
 	// Part says what the tables hold besides, if the target is of a part alone: all that it does
 	// not name stays.
 	Part *Part
+}
+
+// Moved are ways of a VRF some of whose routes were learned anew.
+type Moved struct {
+	Treed bool         // its packets need a tree
+	Ways  []Way        // of the prefixes that changed
+	All   func() []Way // of all prefixes, for a tree that is to be made
 }
 
 // compiler works out the target from the model.

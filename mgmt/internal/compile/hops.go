@@ -95,13 +95,13 @@ func (c *compiler) hops() {
 		}
 		c.out.Hops[dev] = rows
 	}
-	inside := c.inside()
+	inside := c.m.Insides()
 	for hop, index := range c.hopRows {
 		own, dev, ip := inside[hop.Network], hop.Dev, hop.IP
 		h := Hop{IP: ip, Network: hop.Network}
 		mac := own.Station(dev, ip)
-		if hop.Network != 0 && !own.ByHand(model.NextHop{Dev: dev, IP: ip}) {
-			mac = xfrm.MAC{} // the default station is in network 0
+		if hop.Network != 0 && !own.InReach(hop) {
+			mac = xfrm.MAC{} // its VLAN has left the VRF
 		}
 		if mac != (xfrm.MAC{}) && ip != model.Nowhere {
 			h.Row = hopRow(mac, c.m.TagsOf(own.HopVLAN(dev, ip)), hop.Network == 0 && own.LeadsInside(dev, ip.Is6()))
@@ -120,7 +120,7 @@ func (c *compiler) hosts() {
 		row := hostRow(host, mac, tags)
 		c.out.Hosts[host.Dev] = append(c.out.Hosts[host.Dev], Placed{Owner: "the host " + host.IP.String(), Row: row, Optional: learned})
 	}
-	inside := c.inside()
+	inside := c.m.Insides()
 	for _, number := range slices.Sorted(maps.Keys(inside)) {
 		own := inside[number]
 		for _, n := range own.Neighs {
@@ -131,16 +131,16 @@ func (c *compiler) hosts() {
 		}
 	}
 	for _, host := range slices.SortedFunc(maps.Keys(c.m.Learned), model.NextHop.Compare) {
-		if c.m.Resolves(host) && !c.m.ByHand(host) {
-			add(host, c.m.Learned[host], c.m.TagsOf(c.m.HopVLAN(host.Dev, host.IP)), true)
+		if own := inside[host.Network]; own != nil && own.Resolves(host) && !own.ByHand(host) {
+			add(host, c.m.Learned[host], c.m.TagsOf(own.HopVLAN(host.Dev, host.IP)), true)
 		}
 	}
 }
 
-// want notes a next hop without a written address. The addresses of next hops in VLANs have to be
-// written, since Linux's device is the whole port's.
-func (c *compiler) want(h model.NextHop) netip.Addr {
-	if c.m.ByHand(h) || c.m.HopVLAN(h.Dev, h.IP) != "" {
+// want notes a next hop without a written address, if Linux may find that, as packets of the hop's
+// network meet the model.
+func (c *compiler) want(own *model.Model, h model.NextHop) netip.Addr {
+	if own.ByHand(h) || !own.InReach(h) {
 		return netip.Addr{}
 	}
 	c.out.Wanted[h] = true
@@ -150,12 +150,12 @@ func (c *compiler) want(h model.NextHop) netip.Addr {
 // wantHop notes the next hop of a prefix, and gives it: its gateway, or the one host that it is, if
 // that is on the port's network.
 func (c *compiler) wantHop(dev, vrf string, to netip.Prefix, p model.Path) netip.Addr {
+	own, network := c.m.Inside(vrf), c.m.NetworkOf(vrf)
 	switch {
-	case vrf != "": // the hosts of a VRF are written
 	case p.Hop.IsValid():
-		return c.want(model.NextHop{Dev: dev, IP: p.Hop})
-	case to.IsValid() && to.IsSingleIP() && c.m.PlaceOf(to.Addr()).Dev == dev:
-		return c.want(model.NextHop{Dev: dev, IP: to.Addr()})
+		return c.want(own, model.NextHop{Dev: dev, IP: p.Hop, Network: network})
+	case to.IsValid() && to.IsSingleIP() && own.PlaceOf(to.Addr()).Dev == dev:
+		return c.want(own, model.NextHop{Dev: dev, IP: to.Addr(), Network: network})
 	}
 	return netip.Addr{}
 }

@@ -46,7 +46,7 @@ func CompilePart(m *model.Model, old *Image, standing *Standing, sizes Sizes, r 
 	c := newCompiler(m, old, sizes, r)
 	c.standing, c.out.Part = standing, &Part{}
 	c.out.BypassEncrypt, c.out.BypassDecrypt = standing.bypass[0], standing.bypass[1]
-	for _, step := range []func() error{c.onlyPlainSAs, c.onlyPlainPolicies, c.checkSteering, c.checkNetworks, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.leaveGone, c.partOut, c.steering, c.partIn, c.outboundSAs, c.inboundSAs, c.partSelectors, c.partPeers, c.gateways, c.ways} {
+	for _, step := range []func() error{c.onlyPlainSAs, c.onlyPlainPolicies, c.checkSteering, c.checkNetworks, c.checkSAs, c.checkSPIs, c.checkExtensions, c.placeSAs, c.placeWindows, c.placeUsage, c.leaveGone, c.partOut, c.steering, c.partIn, c.outboundSAs, c.inboundSAs, c.partSelectors, c.partPeers, c.gateways, c.partApart, c.ways} {
 		if step() != nil {
 			return nil, false
 		}

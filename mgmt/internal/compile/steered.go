@@ -4,8 +4,8 @@ package compile
 
 import (
 	"net/netip"
-	"slices"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/steer"
@@ -137,15 +137,6 @@ func (c *compiler) steered(p *model.Policy, lead steer.Lead) (decision, error) {
 // checkNetworks refuses policies and SAs that do not go with VRFs.
 func (c *compiler) checkNetworks() error { return vrf.Check(c.m) }
 
-// inside are the models of all networks, by number.
-func (c *compiler) inside() map[int]*model.Model {
-	all := map[int]*model.Model{0: c.m}
-	for _, v := range c.m.VRFs {
-		all[v.Number] = c.m.Inside(v.Name)
-	}
-	return all
-}
-
 // networks makes the rows of the VLANs in VRFs, the rules that punt packets to the box's own
 // addresses there, before all policies of the VRF, and the trees of their routes.
 func (c *compiler) networks() error {
@@ -177,23 +168,47 @@ func (c *compiler) ownAddresses(v model.VRF) {
 	}
 }
 
-// waysApart makes the routes of a VRF, if any leads to a gateway. Without, packets go to hosts,
-// which have rows of their own, and no tree is needed.
+// waysApart makes the routes of a VRF, if it needs a tree.
 func (c *compiler) waysApart(v model.VRF) error {
-	if !slices.ContainsFunc(v.Routes, func(r model.Route) bool { return r.Via.IsValid() }) {
+	own := c.m.Inside(v.Name)
+	if !own.Treed() {
 		return nil
 	}
-	own := c.m.Inside(v.Name)
 	if c.sizes.Prefixes[xfrm.Red] == 0 {
 		return xfrm.Errorf(xfrm.Pos{}, "this inner chip has no tree of prefixes, and the routes of the VRF %s need one: delete them", v.Name)
 	}
-	for _, hop := range own.Gateways(xfrm.Red) {
-		if _, full := c.hopRow(model.NextHop{Dev: xfrm.Red, IP: hop, Network: v.Number}); full {
-			return c.noHop(xfrm.Red, hop, xfrm.Pos{})
-		}
+	if err := c.gatewaysOf(xfrm.Red, v.Number, own); err != nil {
+		return err
 	}
+	c.out.Apart[v.Number] = c.allApart(v, own)
+	return nil
+}
+
+func (c *compiler) allApart(v model.VRF, own *model.Model) (ways []Way) {
 	for _, way := range own.Ways(xfrm.Red) {
-		c.out.Apart[v.Number] = append(c.out.Apart[v.Number], c.way(xfrm.Red, v.Number, way))
+		ways = append(ways, c.way(xfrm.Red, learned.OfTable(v.Table), v.Number, way))
+	}
+	return ways
+}
+
+// partApart makes the rows of the gateways of all VRFs, and the ways of prefixes whose routes were
+// learned anew.
+func (c *compiler) partApart() error {
+	c.out.Moved = map[int]*Moved{}
+	for _, v := range c.m.VRFs {
+		own := c.m.Inside(v.Name)
+		set := learned.OfTable(v.Table)
+		moved := &Moved{Treed: own.Treed(), All: func() []Way { return c.allApart(v, own) }}
+		if moved.Treed {
+			if err := c.gatewaysOf(xfrm.Red, v.Number, own); err != nil {
+				return err
+			}
+			moved.Ways = c.learnedWays(xfrm.Red, set, v.Number, own)
+		}
+		if len(c.m.Changes.Routes[set]) == 0 {
+			continue
+		}
+		c.out.Moved[v.Number] = moved
 	}
 	return nil
 }

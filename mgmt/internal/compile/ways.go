@@ -39,19 +39,29 @@ func (c *compiler) trees() []string {
 	return slices.DeleteFunc(slices.Clone(model.Devices), func(dev string) bool { return c.sizes.Prefixes[dev] == 0 })
 }
 
-// gateways give each gateway of a route its next-hop row. Of Linux's some may find no room.
+// gateways give each gateway of a route its next-hop row.
 func (c *compiler) gateways() error {
 	for _, dev := range c.trees() {
-		for _, hop := range c.m.Gateways(dev) {
-			if _, full := c.hopRow(model.NextHop{Dev: dev, IP: hop}); full {
-				if c.m.Routed(dev, hop) {
-					return c.noHop(dev, hop, xfrm.Pos{})
-				}
-				continue
+		if err := c.gatewaysOf(dev, 0, c.m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gatewaysOf are those of a network, as its packets meet the model. Of Linux's some may find no
+// room.
+func (c *compiler) gatewaysOf(dev string, network int, own *model.Model) error {
+	for _, ip := range own.Gateways(dev) {
+		hop := model.NextHop{Dev: dev, IP: ip, Network: network}
+		if _, full := c.hopRow(hop); full {
+			if own.Routed(dev, ip) {
+				return c.noHop(dev, ip, xfrm.Pos{})
 			}
-			if hop != model.Nowhere {
-				c.want(model.NextHop{Dev: dev, IP: hop})
-			}
+			continue
+		}
+		if ip != model.Nowhere {
+			c.want(own, hop)
 		}
 	}
 	return nil
@@ -61,7 +71,7 @@ func (c *compiler) gateways() error {
 func (c *compiler) ways() error {
 	for _, dev := range c.trees() {
 		if c.standing != nil {
-			c.learnedWays(dev)
+			c.out.Ways[dev] = c.learnedWays(dev, dev, 0, c.m)
 			continue
 		}
 		for _, r := range c.m.Routes {
@@ -70,28 +80,29 @@ func (c *compiler) ways() error {
 			}
 		}
 		for _, way := range c.m.Ways(dev) {
-			c.out.Ways[dev] = append(c.out.Ways[dev], c.way(dev, 0, way))
+			c.out.Ways[dev] = append(c.out.Ways[dev], c.way(dev, dev, 0, way))
 		}
 	}
 	return nil
 }
 
-// learnedWays makes those of prefixes whose routes were learned anew.
-func (c *compiler) learnedWays(dev string) {
-	for _, p := range slices.SortedFunc(maps.Keys(c.m.Changes.Routes[dev]), learned.Compare) {
-		way, is := c.m.WayOf(dev, p)
+// learnedWays makes those of prefixes of a set whose routes were learned anew.
+func (c *compiler) learnedWays(dev, set string, network int, own *model.Model) (ways []Way) {
+	for _, p := range slices.SortedFunc(maps.Keys(c.m.Changes.Routes[set]), learned.Compare) {
+		way, is := own.WayOf(dev, p)
 		switch {
 		case is:
-			c.out.Ways[dev] = append(c.out.Ways[dev], c.way(dev, 0, way))
+			ways = append(ways, c.way(dev, set, network, way))
 		case learned.Treeable(p):
-			c.out.Ways[dev] = append(c.out.Ways[dev], Way{Route: prefixes.Route{Prefix: p}, Linux: true})
+			ways = append(ways, Way{Route: prefixes.Route{Prefix: p}, Linux: true})
 		}
 	}
+	return ways
 }
 
 // way makes one. Gateways without a next-hop row are left out, and a prefix without any other is
 // refused.
-func (c *compiler) way(dev string, network int, w model.Way) Way {
+func (c *compiler) way(dev, set string, network int, w model.Way) Way {
 	hops := prefixes.Connected()
 	if len(w.Via) > 0 {
 		var rows []uint8
@@ -102,7 +113,7 @@ func (c *compiler) way(dev string, network int, w model.Way) Way {
 		}
 		var err error
 		if hops, err = prefixes.Via(rows...); err != nil {
-			c.out.NoWay[dev] = append(c.out.NoWay[dev], w.Prefix)
+			c.out.NoWay[set] = append(c.out.NoWay[set], w.Prefix)
 		}
 	}
 	return Way{prefixes.Route{Prefix: w.Prefix, Hops: hops}, w.Linux}

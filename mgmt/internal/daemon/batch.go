@@ -52,7 +52,7 @@ func (d *Daemon) command(who Caller, r *control.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.runFor(who, []xfrm.Command{command}, session.Lists{Statistics: r.Statistics, JSON: r.JSON})
+	return d.runFor(who, []xfrm.Command{command}, session.Lists{Statistics: r.Statistics, JSON: r.JSON, Ignored: d.ignored()})
 }
 
 func wipe(lines []control.Line) {

@@ -177,7 +177,7 @@ func (d *Daemon) giveUp(packets []waiting.Packet) error {
 // for it in vain.
 func (n *neighbours) serveWaiting(change punt.Neighbour) error {
 	switch {
-	case change.Port == transport.PortBlack:
+	case change.Port == transport.PortBlack, change.VLAN != 0: // the packets of a VRF do not wait
 		return nil
 	case change.MAC != nil:
 		return n.daemon.forward(n.daemon.host.waiting.Take(change.IP), change.IP, xfrm.MAC(change.MAC))
@@ -192,7 +192,7 @@ func (n *neighbours) serveLate(packets []waiting.Packet) (err error) {
 	for _, p := range packets {
 		late := []waiting.Packet{p}
 		host, _, _ := punt.Destination(p.Frame) // it has waited for one
-		if mac, known := n.known[model.NextHop{Dev: xfrm.Red, IP: host}]; known {
+		if mac, known := n.mac(model.NextHop{Dev: xfrm.Red, IP: host}); known {
 			err = n.daemon.forward(late, host, mac)
 		} else {
 			err = n.daemon.giveUp(late)

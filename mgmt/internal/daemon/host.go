@@ -37,6 +37,7 @@ type host struct {
 	unresolved chan model.NextHop
 	waiting    waiting.Packets
 	routes     map[string]*rib.Follower // by set; none if its chip has no tree of prefixes
+	apart      *rib.VRFs                // those of VRFs; nil likewise
 }
 
 // kept is where a punted frame is seen to in this process; nil if it is Linux's. A frame of Linux's
@@ -124,6 +125,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 	}
 	// Without interfaces there are none, and those of an earlier daemon go.
 	if rows := d.session.Box.Capabilities[transport.Inner].PrefixRows; rows > 0 {
+		d.host.apart = rib.NewVRFs(&networks{d: d}, prefixes.MostRoutes(rows), d.log)
 		d.host.routes[learned.Steering] = rib.New(router{d, learned.Steering, new(string)}, learned.Steering, prefixes.MostRoutes(rows), d.log)
 	}
 	for _, device := range d.host.ports {
@@ -178,6 +180,9 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	group.Go(func() error { return d.followNeighbours(ctx) })
 	for dev, routes := range d.host.routes {
 		group.Go(func() error { return routes.Follow(ctx, source{d.host.devices, dev}) })
+	}
+	if d.host.apart != nil {
+		group.Go(func() error { return d.host.apart.Follow(ctx, d.host.devices) })
 	}
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
@@ -255,7 +260,49 @@ func (r router) LearnedRoutes() (*learned.Routes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.Model().FromLinux[r.dev], nil
+	if routes := v.Model().FromLinux[r.dev]; routes != nil {
+		return routes, nil
+	}
+	return learned.New(), nil // a VRF without any
+}
+
+// networks are the VRFs of the box as what learns Linux's routes of their tables.
+type networks struct {
+	d    *Daemon
+	of   *model.Model // whose they are
+	vrfs []punt.VRF
+}
+
+// VRFs are those that there are, with their VLANs.
+func (n *networks) VRFs() ([]punt.VRF, error) {
+	v, err := n.d.view()
+	if err != nil || v.Model() == n.of {
+		return n.vrfs, err
+	}
+	n.of, n.vrfs = v.Model(), nil
+	for _, vrf := range n.of.VRFs {
+		own := punt.VRF{Name: vrf.Name, Table: vrf.Table, VLANs: map[uint16]punt.VLAN{}}
+		for _, vlan := range n.of.VLANs {
+			if vlan.VRF == vrf.Name {
+				own.VLANs[vlan.ID] = punt.VLAN{Name: vlan.VLANName(), Protocol: vlan.Protocol}
+			}
+		}
+		n.vrfs = append(n.vrfs, own)
+	}
+	return n.vrfs, nil
+}
+
+// ignored is what Linux has of VRFs that does not fit the box's.
+func (d *Daemon) ignored() []string {
+	if d.host == nil {
+		return nil
+	}
+	return d.host.devices.Ignored()
+}
+
+// Of is the box as what learns the routes of a VRF.
+func (n *networks) Of(vrf punt.VRF) rib.Box {
+	return router{n.d, learned.OfTable(vrf.Table), new(string)}
 }
 
 // hostChanged gives the devices the addresses that their ports have after a change. An MTU takes

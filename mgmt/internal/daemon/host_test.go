@@ -53,6 +53,7 @@ type engine struct {
 	t    *testing.T
 	conn net.Conn
 	arp  chan string // the injected frames: port, and the frame from its EtherType on
+	vlan chan string // those of ARP with a tag: the port, and the frame from its tag on
 	own  chan []byte // those by policy
 	red  chan []byte // those of IPv4 at red, of others than the box
 }
@@ -86,7 +87,7 @@ func (r *rig) host() *engine {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	e := &engine{r.t, conn, make(chan string, 1000), make(chan []byte, 1000), make(chan []byte, 1000)}
+	e := &engine{r.t, conn, make(chan string, 1000), make(chan string, 1000), make(chan []byte, 1000), make(chan []byte, 1000)}
 	go e.read()
 	ctx, cancel := context.WithCancel(context.Background())
 	relayed := make(chan error, 1)
@@ -125,6 +126,8 @@ func (e *engine) read() {
 		}
 		if text := hex.EncodeToString(message[:size]); size > 15 && text[26:30] == "0806" {
 			e.arp <- text[:2] + " " + text[30:]
+		} else if size > 19 && text[26:30] == "8100" && text[34:38] == "0806" {
+			e.vlan <- text[:2] + " " + text[30:]
 		}
 	}
 }

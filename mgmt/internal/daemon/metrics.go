@@ -149,6 +149,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		if dev == learned.Steering && len(v.Model().Interfaces) == 0 {
 			continue
 		}
+		dev = v.Model().NameOfSet(dev)
 		for state, count := range map[string]int{"installed": routes.Len() - routes.Refused() - routes.Long(), "refused": routes.Refused(), "too_long": routes.Long()} {
 			out <- prometheus.MustNewConstMetric(m.routes, prometheus.GaugeValue, float64(count), dev, state)
 		}
@@ -156,6 +157,11 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	if d.host != nil {
 		for dev, routes := range d.host.routes {
 			out <- prometheus.MustNewConstMetric(m.over, prometheus.CounterValue, float64(routes.Over()), dev)
+		}
+		if d.host.apart != nil {
+			for vrf, over := range d.host.apart.Over() {
+				out <- prometheus.MustNewConstMetric(m.over, prometheus.CounterValue, float64(over), "vrf "+vrf)
+			}
 		}
 	}
 	for _, dir := range []xfrm.Dir{xfrm.DirIn, xfrm.DirOut} {

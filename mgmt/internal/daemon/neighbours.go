@@ -5,6 +5,8 @@ package daemon
 import (
 	"context"
 	"maps"
+	"net/netip"
+	"strconv"
 	"time"
 
 	"sallyport/mgmt/internal/model"
@@ -29,6 +31,8 @@ const (
 	askedFor   = 60 * time.Second
 	refresh    = 60 * time.Second
 	mostWaited = 1024
+	// relist is how long Linux is not asked anew for all hosts that it knows.
+	relist = 200 * time.Millisecond
 )
 
 // Each second Linux is asked for at most so many hosts of a kind. None takes the share of another,
@@ -44,7 +48,7 @@ var portOf = map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport
 // neighbours bring the chips' next hops and hosts to what Linux knows of them.
 type neighbours struct {
 	daemon *Daemon
-	known  map[model.NextHop]xfrm.MAC  // by Linux
+	known  map[heard]xfrm.MAC          // by Linux
 	rows   map[model.NextHop]xfrm.MAC  // on the chips
 	failed map[model.NextHop]bool      // of those, the ones that Linux has looked for in vain
 	asked  map[model.NextHop]time.Time // until when those are looked for
@@ -54,6 +58,77 @@ type neighbours struct {
 	turn   int                         // the wanted host that is looked for first
 	last   time.Time                   // of the last change of the chips
 	full   map[string]bool             // by device: there was no room for a host
+
+	model   *model.Model         // as the chips last had it
+	insides map[int]*model.Model // of its networks
+}
+
+// heard is a host as Linux knows it: at a port, or in a VLAN of red.
+type heard struct {
+	dev  string
+	vlan uint16 // 0: none
+	ip   netip.Addr
+}
+
+// see takes the configuration.
+func (n *neighbours) see(m *model.Model) {
+	if m != n.model {
+		n.model, n.insides = m, m.Insides()
+	}
+}
+
+// hopOf is a host that Linux knows in its network; false if its VLAN is in no VRF of the box.
+func (n *neighbours) hopOf(at heard) (model.NextHop, bool) {
+	if at.vlan == 0 {
+		return model.NextHop{Dev: at.dev, IP: at.ip}, true
+	}
+	if n.model == nil {
+		return model.NextHop{}, false
+	}
+	hop := model.NextHop{Dev: at.dev, IP: at.ip, Network: n.model.NetworkOf(n.model.VRFOf(at.vlan))}
+	if hop.IP.IsLinkLocalUnicast() {
+		hop.IP = hop.IP.WithZone(strconv.Itoa(int(at.vlan)))
+	}
+	return hop, hop.Network != 0
+}
+
+// heardAt is where Linux has a host of a network; false if it has no device there.
+func (n *neighbours) heardAt(hop model.NextHop) (heard, bool) {
+	if hop.Network == 0 {
+		return heard{hop.Dev, 0, hop.IP}, true
+	}
+	own := n.insides[hop.Network]
+	if own == nil {
+		return heard{}, false
+	}
+	id := own.VLANID(own.HopVLAN(hop.Dev, hop.IP))
+	return heard{hop.Dev, id, hop.IP.WithZone("")}, id != 0 && n.daemon.host.devices.Fits(id)
+}
+
+// mac is the address of a host of a network as Linux knows it.
+func (n *neighbours) mac(hop model.NextHop) (mac xfrm.MAC, known bool) {
+	if at, reached := n.heardAt(hop); reached {
+		mac, known = n.known[at]
+	}
+	return mac, known
+}
+
+// resolves says whether the box looks for a host of a network.
+func (n *neighbours) resolves(hop model.NextHop) bool {
+	own := n.insides[hop.Network]
+	return own != nil && own.Resolves(hop)
+}
+
+// probe has Linux look for a host of a network.
+func (n *neighbours) probe(hop model.NextHop) {
+	at, reached := n.heardAt(hop)
+	switch {
+	case !reached:
+	case at.vlan != 0:
+		n.daemon.host.devices.ProbeVLAN(at.vlan, at.ip)
+	default:
+		n.daemon.host.devices.Probe(portOf[hop.Dev], hop.IP)
+	}
 }
 
 // budget is how many hosts of each kind Linux may still be asked for.
@@ -76,9 +151,13 @@ func (d *Daemon) followNeighbours(ctx context.Context) error {
 			return err
 		}
 		// Linux now tells all that it knows, so earlier answers are of no use.
-		n.known = map[model.NextHop]xfrm.MAC{}
+		n.known = map[heard]xfrm.MAC{}
 		if err := n.follow(ctx, found); err != nil {
 			return err
+		}
+		select { // many VLANs may come one by one
+		case <-time.After(relist):
+		case <-ctx.Done():
 		}
 	}
 	return nil
@@ -114,7 +193,7 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 			n.ask(host)
 			soon()
 			// It is known since the chip has looked for it.
-			if mac, known := n.known[host]; known && host.Dev == xfrm.Red {
+			if mac, known := n.mac(host); known && host.Dev == xfrm.Red && host.Network == 0 {
 				if err := n.daemon.forward(n.daemon.host.waiting.Take(host.IP), host.IP, mac); err != nil {
 					return err
 				}
@@ -153,13 +232,14 @@ func (n *neighbours) ask(hop model.NextHop) {
 // take notes a change, and says whether the chips may have to follow: it is an address that was not
 // known, or a host with a row that does not answer.
 func (n *neighbours) take(change punt.Neighbour) bool {
-	hop := model.NextHop{Dev: xfrm.Red, IP: change.IP}
+	at := heard{xfrm.Red, change.VLAN, change.IP}
 	if change.Port == transport.PortBlack {
-		hop.Dev = xfrm.Black
+		at.dev = xfrm.Black
 	}
+	hop, ours := n.hopOf(at)
 	if change.MAC == nil {
-		delete(n.known, hop)
-		if !change.Failed {
+		delete(n.known, at)
+		if place, reached := n.heardAt(hop); !change.Failed || !ours || !reached || place != at {
 			return false
 		}
 		delete(n.asked, hop)
@@ -170,10 +250,12 @@ func (n *neighbours) take(change punt.Neighbour) bool {
 		return has
 	}
 	mac := xfrm.MAC(change.MAC)
-	before := n.known[hop]
-	n.known[hop] = mac
-	delete(n.failed, hop)
-	n.seen[hop] = n.daemon.now()
+	before := n.known[at]
+	n.known[at] = mac
+	if ours {
+		delete(n.failed, hop)
+		n.seen[hop] = n.daemon.now()
+	}
 	return mac != before
 }
 
@@ -188,8 +270,9 @@ func (n *neighbours) settle() error {
 	}
 	now, probes := n.daemon.now(), map[model.NextHop]probe{}
 	look := func(hop model.NextHop, left *int) (looked bool) {
-		_, known := n.known[hop]
-		if _, twice := probes[hop]; known || twice {
+		_, reached := n.heardAt(hop)
+		_, known := n.mac(hop)
+		if _, twice := probes[hop]; known || twice || !reached {
 			return false
 		}
 		p, again := n.probes[hop]
@@ -198,7 +281,7 @@ func (n *neighbours) settle() error {
 		}
 		if looked = !now.Before(p.next) && *left > 0; looked {
 			*left--
-			n.daemon.host.devices.Probe(portOf[hop.Dev], hop.IP)
+			n.probe(hop)
 			p = probe{now.Add(p.wait), min(2*p.wait, lastProbe)}
 		}
 		probes[hop] = p
@@ -211,26 +294,26 @@ func (n *neighbours) settle() error {
 		}
 	}
 	for hop, until := range n.asked {
-		_, known := n.known[hop]
-		if known || now.After(until) || !m.Resolves(hop) {
+		_, known := n.mac(hop)
+		if known || now.After(until) || !n.resolves(hop) {
 			delete(n.asked, hop)
 			continue
 		}
 		look(hop, &n.left.asked)
 	}
 	for hop := range m.Learned {
-		switch _, known := n.known[hop]; {
-		case !m.Resolves(hop):
+		switch _, known := n.mac(hop); {
+		case !n.resolves(hop):
 		case !known:
 			look(hop, &n.left.refreshed) // of before this daemon, or Linux has forgotten it
 		case n.left.refreshed > 0 && now.Sub(n.seen[hop]) > refresh:
 			n.left.refreshed--
 			n.seen[hop] = now
-			n.daemon.host.devices.Probe(portOf[hop.Dev], hop.IP)
+			n.probe(hop)
 		}
 	}
 	n.probes = probes
-	maps.DeleteFunc(n.seen, func(hop model.NextHop, _ time.Time) bool { _, has := n.known[hop]; return !has })
+	maps.DeleteFunc(n.seen, func(hop model.NextHop, _ time.Time) bool { _, has := n.mac(hop); return !has })
 	return nil
 }
 
@@ -243,10 +326,11 @@ func (n *neighbours) learn() (*model.Model, []model.NextHop, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	n.see(v.Model())
 	wanted, before := v.NextHops()
 	learned := n.hosts(v.Model(), before)
 	for _, hop := range wanted {
-		if mac, known := n.known[hop]; known {
+		if mac, known := n.mac(hop); known {
 			learned[hop] = mac
 		} else if mac, had := before[hop]; had {
 			learned[hop] = mac
@@ -273,6 +357,7 @@ func (n *neighbours) learn() (*model.Model, []model.NextHop, error) {
 	if v, err = d.session.Look(); err != nil {
 		return nil, nil, err
 	}
+	n.see(v.Model())
 	return v.Model(), wanted, nil
 }
 
@@ -284,17 +369,21 @@ func (n *neighbours) hosts(m *model.Model, before map[model.NextHop]xfrm.MAC) ma
 		room[dev] = n.daemon.session.HostRoom(m, dev)
 	}
 	for hop, mac := range before {
-		if !m.Resolves(hop) || n.failed[hop] {
+		if !n.resolves(hop) || n.failed[hop] {
 			continue
 		}
-		if now, known := n.known[hop]; known {
+		if now, known := n.mac(hop); known {
 			mac = now
 		}
 		learned[hop] = mac
 		room[hop.Dev]--
 	}
-	for hop, mac := range n.known {
-		if _, has := learned[hop]; has || !m.Resolves(hop) {
+	for at, mac := range n.known {
+		hop, ours := n.hopOf(at)
+		if place, reached := n.heardAt(hop); !ours || !reached || place != at || !n.resolves(hop) {
+			continue
+		}
+		if _, has := learned[hop]; has {
 			continue
 		}
 		if room[hop.Dev] <= 0 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -162,4 +163,182 @@ func TestManyRoutes(t *testing.T) {
 	}
 	batch("del")
 	r.until("none", func() bool { return learned() == 1 })
+}
+
+// vrfRig is a box with two VRFs, and Linux behind its ports.
+type vrfRig struct {
+	*rig
+	*engine
+}
+
+func newVRFRig(t *testing.T) vrfRig {
+	t.Helper()
+	r := newSizedRig(t, 8)
+	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "link add link red name red.10 type vlan id 10", "link add link red name red.20 type vlan id 20",
+		"link add blue type vrf table 10", "link add green type vrf table 20", "link set red.10 master blue", "link set red.20 master green")
+	return vrfRig{r, r.host()}
+}
+
+// ip runs a command that may fail.
+func ip(words string) error {
+	if out, err := exec.Command("ip", strings.Fields(words)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("ip %s: %w\n%s", words, err, out)
+	}
+	return nil
+}
+
+func (r vrfRig) ip(words string) {
+	r.rig.t.Helper()
+	if err := ip(words); err != nil {
+		r.rig.t.Fatal(err)
+	}
+}
+
+// want waits until packets of a network to an address go somewhere: to hosts, or to a gateway, by
+// the last byte of its MAC address and its VLAN.
+func (r vrfRig) want(network int, to, want string) {
+	r.rig.t.Helper()
+	got := ""
+	r.until(fmt.Sprintf("packets of network %d to %s go to %s", network, to, want), func() bool {
+		r.daemon.mu.Lock()
+		defer r.daemon.mu.Unlock()
+		way, err := r.fake.RouteIn(transport.Inner, network, netip.MustParseAddr(to))
+		if err != nil {
+			r.rig.t.Error(err)
+		}
+		got = way
+		var index int
+		if n, _ := fmt.Sscanf(way, "[%d]", &index); n == 1 {
+			row := r.fake.Table(transport.Inner, regs.InnerTableNextHop)[index]
+			if got = "none"; row != nil && regs.NextHopRow.Valid.Get(row) == 1 {
+				got = fmt.Sprintf("%d/%d", testbox.RowBytes(row)[5], regs.NextHopRow.TagBytes.Get(row)>>24&0xff)
+			}
+		}
+		return got == want
+	})
+}
+
+// tells waits until `vrf show` has a text.
+func (r vrfRig) tells(text string) {
+	r.rig.t.Helper()
+	told := ""
+	r.until("vrf show tells "+text, func() bool {
+		v, err := r.daemon.view()
+		if err == nil {
+			told, err = v.Read([]xfrm.Command{xfrm.Show{What: "vrf"}}, session.Lists{Ignored: r.daemon.ignored()})
+		}
+		return err == nil && strings.Contains(told, text)
+	})
+}
+
+// answers takes the next question of Linux for a host of a VLAN, and answers it.
+func (r vrfRig) answers(id, host, mac string) {
+	r.rig.t.Helper()
+	for {
+		select {
+		case asked := <-r.engine.vlan:
+			if strings.HasPrefix(asked, "00 "+id+"0806") && strings.HasSuffix(asked, host) {
+				own := asked[len("00 ")+24 : len("00 ")+44] // its MAC and IP address
+				r.punt(transport.PortRed, regs.PuntReasonArp, own[:12]+mac+"8100"+id+"0806"+arpTell+mac+host+own)
+				return
+			}
+		case <-time.After(10 * time.Second):
+			r.rig.t.Fatalf("Linux did not ask for %s in VLAN %s", host, id)
+		}
+	}
+}
+
+// TestTablesOfVRFs: Linux's table N is that of the VRF with that table, and of no other network.
+// So it is from when the box has the VRF, and while a daemon comes again.
+func TestTablesOfVRFs(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newVRFRig(t)
+	r.ip("route add blackhole 10.5.0.0/16 table 10")
+	r.ip("route add blackhole 10.6.0.0/16 table 30")
+	r.tells("blue table 10 dev red.10\n\tof Linux: routes 1 refused 0 hosts 0\ngreen table 20 dev red.20\n\tof Linux: routes 0 refused 0 hosts 0\n")
+	r.must("neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red.10", "addr add 10.1.0.1/24 dev red.10", "route add 10.3.0.0/16 via 10.1.0.2 dev red.10")
+	r.want(1, "10.3.0.1", "2/10")
+	r.want(1, "10.5.0.1", "none")
+	r.want(2, "10.5.0.1", "")
+	r.want(0, "10.5.0.1", "")
+	r.must("link add azure type vrf table 30")
+	r.tells("azure table 30 dev \n\tof Linux: routes 1 refused 0 hosts 0\n")
+	r.ip("route add unreachable default metric 4278198272 table 10")
+	r.want(1, "10.9.0.1", "none")
+	r.end()
+	r.ip("route del blackhole 10.5.0.0/16 table 10")
+	r.ip("route add blackhole 10.7.0.0/16 table 10")
+	r.start()
+	r.engine = r.host()
+	r.tells("blue table 10 dev red.10\n\tof Linux: routes 3 refused 0") // one in its grace
+	r.want(1, "10.7.0.1", "none")
+	r.must("link del azure")
+	r.want(1, "10.3.0.1", "2/10")
+}
+
+// TestVLANsOfVRFs: Linux's hosts and routes behind a VLAN of red are those of the VRF that has it
+// in Linux and in the box. A host that packets went to is looked for in its VLAN.
+func TestVLANsOfVRFs(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newVRFRig(t)
+	if err := ip("link add link sp-red name sp-red.10 type vlan id 10"); err != nil {
+		t.Skipf("Linux has no VLANs here: %v", err)
+	}
+	apart := ip("link add blue type vrf table 10") == nil
+	if apart {
+		r.ip("link set blue up")
+		r.ip("link set sp-red.10 master blue")
+	}
+	r.ip("link set sp-red.10 up")
+	r.ip("addr add 10.1.0.1/24 dev sp-red.10")
+	if !apart {
+		t.Log("Linux has no VRFs here: a table without one")
+		r.ip("route add 10.1.0.0/24 dev sp-red.10 table 10")
+	}
+	r.want(1, "10.1.0.77", "connected")
+	r.fake.UnresolvedIn(transport.Inner, 1, netip.MustParseAddr("10.1.0.9"))
+	r.daemon.mu.Lock()
+	err := r.daemon.poll()
+	r.daemon.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.answers("000a", "0a010009", "020000000009")
+	hasHost := func(mac byte) bool {
+		r.daemon.mu.Lock()
+		defer r.daemon.mu.Unlock()
+		for _, row := range r.fake.Table(transport.Inner, regs.InnerTableHost) {
+			if f := regs.HostRow; f.Network.Get(row) == 1 && f.Mac.Get(row)>>40 == uint64(mac) && f.TagBytes.Get(row)>>24&0xff == 10 {
+				return true
+			}
+		}
+		return false
+	}
+	r.until("the row of a host of a VRF", func() bool { return hasHost(9) })
+	r.ip("route add 10.3.0.0/16 via 10.1.0.2 dev sp-red.10 table 10")
+	r.answers("000a", "0a010002", "020000000002")
+	r.want(1, "10.3.0.1", "2/10")
+	r.want(0, "10.3.0.1", "")
+	r.tells("blue table 10 dev red.10\n\tof Linux: routes 2 refused 0 hosts 2\n")
+	r.ip("neigh del 10.1.0.9 dev sp-red.10")
+	r.until("the end of a host that was deleted", func() bool { return !hasHost(9) })
+	// In the box the VLAN goes to another VRF, and comes back.
+	r.must("link set red.10 nomaster", "link set red.10 master green")
+	r.want(1, "10.1.0.77", "")
+	r.want(2, "10.1.0.77", "")
+	r.must("link set red.10 nomaster", "link set red.10 master blue")
+	r.want(1, "10.3.0.1", "2/10")
+	if !apart {
+		return
+	}
+	r.ip("link add green type vrf table 20")
+	r.ip("link set green up")
+	r.ip("link set sp-red.10 master green")
+	r.tells("ignored: the device sp-red.10 of VLAN 10 is in the VRF green in Linux, and in blue in the box: its hosts and routes are ignored\n")
+	r.want(1, "10.3.0.1", "")
+	r.want(2, "10.1.0.77", "")
 }

@@ -31,8 +31,8 @@ var hostQueues = []hostsOf{
 	},
 }
 
-// Hosts takes the events of packets to hosts of no VRF that have no row. One that was lost comes
-// again with the host's next packet.
+// Hosts takes the events of packets to hosts that have no row, in the networks that these name. One
+// that was lost comes again with the host's next packet.
 func (s *Source) Hosts() (hosts []model.NextHop, err error) {
 	for _, q := range hostQueues {
 		some, err := s.hostsOf(q)
@@ -50,9 +50,6 @@ func (s *Source) hostsOf(q hostsOf) (hosts []model.NextHop, err error) {
 		sources = append(sources, chip.Source{Chip: q.chip, Register: word})
 	}
 	_, err = s.takeQueue(q.eventQueue, func(event []uint32) error {
-		if regs.InnerHostEventNetwork.Get(event) != 0 {
-			return nil // hosts of VRFs are written: Linux's device is that of network 0
-		}
 		words, err := s.Box.ReadAll(sources...)
 		if err != nil {
 			return err
@@ -65,7 +62,7 @@ func (s *Source) hostsOf(q hostsOf) (hosts []model.NextHop, err error) {
 			bytes = bytes[12:]
 		}
 		host, _ := netip.AddrFromSlice(bytes)
-		hosts = append(hosts, model.NextHop{Dev: q.dev, IP: host})
+		hosts = append(hosts, model.NextHop{Dev: q.dev, IP: host, Network: int(regs.InnerHostEventNetwork.Get(event))})
 		return nil
 	})
 	return hosts, err

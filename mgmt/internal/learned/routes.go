@@ -10,6 +10,8 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/tidwall/btree"
 
@@ -21,6 +23,9 @@ type Route struct {
 	Prefix netip.Prefix `json:"prefix"`
 	// Dev is the XFRM interface, if it leads to one. In the set [Steering] alone.
 	Dev string `json:"dev,omitempty"`
+	// VLAN is the ID of the VLAN of red that the hosts of a connected route in a VRF's table are
+	// in.
+	VLAN uint16 `json:"vlan,omitempty"`
 	// Elsewhere says that it leads out of another device, in that set.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Via are its gateways, at most MostWays. Without any, hosts of the prefix are straight behind
@@ -38,7 +43,16 @@ type Route struct {
 // sets of ports have the names of their devices.
 const Steering = "xfrm"
 
-// Sets are the names of all sets.
+// OfTable names the set of the routes of a VRF, by the number of its table.
+func OfTable(table uint32) string { return tables + strconv.FormatUint(uint64(table), 10) }
+
+// OfVRF says whether a set is that of a VRF.
+func OfVRF(set string) bool { return strings.HasPrefix(set, tables) }
+
+// tables starts the names of the sets of VRFs. No device has such a name.
+const tables = "table "
+
+// Sets are the names of the sets that there always are.
 var Sets = []string{xfrm.Red, xfrm.Black, Steering}
 
 // MostWays is how many gateways share the packets of a prefix.
@@ -55,7 +69,7 @@ func (r *Route) OnChip() bool { return !r.Refused && Treeable(r.Prefix) }
 
 // Same says whether two routes lead to the same places, and Linux says the same of them.
 func (r *Route) Same(o *Route) bool {
-	return r.Prefix == o.Prefix && r.Dev == o.Dev && r.Elsewhere == o.Elsewhere && r.Type == o.Type && r.Protocol == o.Protocol && r.Metric == o.Metric && slices.Equal(r.Via, o.Via)
+	return r.Prefix == o.Prefix && r.Dev == o.Dev && r.VLAN == o.VLAN && r.Elsewhere == o.Elsewhere && r.Type == o.Type && r.Protocol == o.Protocol && r.Metric == o.Metric && slices.Equal(r.Via, o.Via)
 }
 
 // Routes are some, by their prefixes: a tree that shares equal parts with its copies.
@@ -65,6 +79,7 @@ type Routes struct {
 	lengths [2][129]int        // how many of IPv4 and IPv6 have each length
 	refused int
 	nowhere int // how many on the chip lead nowhere
+	onChip  int
 }
 
 // Compare orders prefixes by their addresses, and then by their lengths.
@@ -83,7 +98,7 @@ func New() *Routes {
 
 // Copy costs little, however many there are: neither sees what happens to the other.
 func (l *Routes) Copy() *Routes {
-	return &Routes{l.tree.Copy(), maps.Clone(l.via), l.lengths, l.refused, l.nowhere}
+	return &Routes{l.tree.Copy(), maps.Clone(l.via), l.lengths, l.refused, l.nowhere, l.onChip}
 }
 
 // Len is their number.
@@ -105,6 +120,9 @@ func (l *Routes) Via() map[netip.Addr]int { return l.via }
 
 // Nowhere says whether any on the chip leads nowhere.
 func (l *Routes) Nowhere() bool { return l.nowhere > 0 }
+
+// Somewhere says whether any on the chip leads to hosts.
+func (l *Routes) Somewhere() bool { return l.onChip > l.nowhere }
 
 // All gives them in the order of their prefixes.
 func (l *Routes) All() iter.Seq[*Route] { return l.tree.Scan }
@@ -148,6 +166,7 @@ func (l *Routes) Set(p netip.Prefix, r *Route) {
 		if !of.OnChip() {
 			return
 		}
+		l.onChip += by
 		if of.Type != "" {
 			l.nowhere += by
 		}

@@ -65,6 +65,9 @@ func (m *Model) Apply(command xfrm.Command, l Listing) (string, error) {
 	case xfrm.SkipHeaders:
 		return "", m.setSkipped(c)
 	case xfrm.Show:
+		if c.What == "vrf" {
+			return m.showVRFs(l)
+		}
 		if l.JSON {
 			return jsonLine(m.object(c.What))
 		}

@@ -41,6 +41,14 @@ func newChanges() Changes {
 	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, false, false, map[string]int{}, routes}
 }
 
+// route notes a learned route of a set, which may be the first of its set.
+func (c *Changes) route(set string, p netip.Prefix, r *learned.Route) {
+	if c.Routes[set] == nil {
+		c.Routes[set] = map[netip.Prefix]*learned.Route{}
+	}
+	c.Routes[set][p] = r
+}
+
 // Added are the new SAs, the oldest first.
 func (c *Changes) Added() []*SA {
 	return slices.DeleteFunc(sorted(c.SAs), func(sa *SA) bool { return !sa.Fresh })

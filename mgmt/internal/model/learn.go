@@ -4,16 +4,18 @@ package model
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// NextHop is a host straight behind a port, in the network of a number. Hosts that are learned are
-// in network 0.
+// NextHop is a host straight behind a port, in the network of a number. The address of one link
+// alone has in a VRF the ID of its VLAN as zone.
 type NextHop struct {
 	Dev     string
 	IP      netip.Addr
@@ -25,12 +27,24 @@ func (h NextHop) Compare(o NextHop) int {
 }
 
 // MarshalText makes it a key of JSON.
-func (h NextHop) MarshalText() ([]byte, error) { return []byte(h.Dev + " " + h.IP.String()), nil }
+func (h NextHop) MarshalText() ([]byte, error) {
+	text := h.Dev + " " + h.IP.String()
+	if h.Network != 0 {
+		text += " " + strconv.Itoa(h.Network)
+	}
+	return []byte(text), nil
+}
 
 // UnmarshalText reads it.
 func (h *NextHop) UnmarshalText(text []byte) (err error) {
-	dev, ip, _ := strings.Cut(string(text), " ")
-	h.Dev = dev
+	dev, rest, _ := strings.Cut(string(text), " ")
+	ip, network, apart := strings.Cut(rest, " ")
+	h.Dev, h.Network = dev, 0
+	if apart {
+		if h.Network, err = strconv.Atoi(network); err != nil {
+			return err
+		}
+	}
 	h.IP, err = netip.ParseAddr(ip)
 	return err
 }
@@ -43,6 +57,7 @@ func (m *Model) ByHand(h NextHop) bool {
 // Learn takes addresses of hosts in place of those learned before. `leads` are hosts whose
 // addresses rows of SAs and policies need, in their order.
 func (m *Model) Learn(learned map[NextHop]xfrm.MAC, leads []NextHop) {
+	insides := m.Insides()
 	differ := func(these, those map[NextHop]xfrm.MAC) {
 		for host, mac := range these {
 			if other, has := those[host]; has && other == mac {
@@ -52,7 +67,8 @@ func (m *Model) Learn(learned map[NextHop]xfrm.MAC, leads []NextHop) {
 			// of a tunnel; what leads to other hosts does not.
 			_, led := slices.BinarySearchFunc(leads, host, NextHop.Compare)
 			far := led && host.Dev == xfrm.Black
-			if m.Changes.Hosts = true; !m.HasRow(host) || m.Routed(host.Dev, host.IP) || far {
+			own := insides[host.Network]
+			if m.Changes.Hosts = true; own != nil && (!own.HasRow(host) || own.Routed(host.Dev, host.IP) || far) {
 				m.Changes.Network = true
 			}
 		}
@@ -68,16 +84,32 @@ func (m *Model) HasRow(h NextHop) bool {
 	return !h.IP.IsLinkLocalUnicast() && m.OnLink(h.Dev, h.IP)
 }
 
-// Resolves says whether the box looks for a host that packets go to.
+// Resolves says whether the box looks for a host that packets go to. In a VRF those are the hosts
+// of its VLANs, and in network 0 those without a VLAN.
 func (m *Model) Resolves(h NextHop) bool {
-	return m.HasRow(h) && !m.Owns(h.IP) && !m.IsBroadcast(h.IP) && !h.IP.IsMulticast() && !m.Bump() && m.HopVLAN(h.Dev, h.IP) == ""
+	return m.HasRow(h) && !m.Owns(h.IP) && !m.IsBroadcast(h.IP) && !h.IP.IsMulticast() && !m.Bump() && m.InReach(h)
 }
+
+// InReach says whether Linux has the device behind which a host is, as far as the model can tell:
+// that of the port, or in a VRF one of its VLANs.
+func (m *Model) InReach(h NextHop) bool { return (m.HopVLAN(h.Dev, h.IP) != "") == (m.vrfName != "") }
 
 // LearnRoutes takes routes of a set in place of those learned before for their prefixes. A route
 // in a model is never written: another one replaces it. It says whether any is another now.
 func (m *Model) LearnRoutes(dev string, changes []learned.Change) bool {
-	routes := m.FromLinux[dev]
-	onLink := func(p netip.Prefix) bool { return dev != learned.Steering && m.onLink(dev, p) }
+	routes, own, port := m.FromLinux[dev], m, dev
+	if learned.OfVRF(dev) {
+		v := m.vrfOfSet(dev)
+		if v == nil {
+			return false // it is gone, and its routes with it
+		}
+		if routes == nil {
+			routes = learned.New()
+			m.FromLinux[dev] = routes
+		}
+		own, port = m.Inside(v.Name), xfrm.Red
+	}
+	onLink := func(p netip.Prefix) bool { return dev != learned.Steering && own.onLink(port, p) }
 	for _, c := range changes {
 		old := routes.Find(c.Prefix)
 		if old == nil && c.Route == nil || old != nil && c.Route != nil && old.Same(c.Route) && !old.Refused {
@@ -87,7 +119,7 @@ func (m *Model) LearnRoutes(dev string, changes []learned.Change) bool {
 		before := onLink(c.Prefix)
 		routes.Set(c.Prefix, c.Route)
 		m.Changes.Hosts = m.Changes.Hosts || before || onLink(c.Prefix)
-		m.Changes.Routes[dev][c.Prefix] = c.Route
+		m.Changes.route(dev, c.Prefix, c.Route)
 	}
 	return len(m.Changes.Routes[dev]) > 0
 }
@@ -95,19 +127,71 @@ func (m *Model) LearnRoutes(dev string, changes []learned.Change) bool {
 // Refuse notes that a port's chip has no room for routes that were learned.
 func (m *Model) Refuse(dev string, prefixes []netip.Prefix) {
 	for _, p := range prefixes {
-		found := m.FromLinux[dev].Find(p)
-		if found == nil {
+		if m.FromLinux[dev] == nil || m.FromLinux[dev].Find(p) == nil {
 			continue // it is gone, and Linux is asked for all of its routes in a while
 		}
-		own := *found
+		own := *m.FromLinux[dev].Find(p)
 		own.Refused = true
 		m.LoadRoute(dev, &own)
-		m.Changes.Routes[dev][p] = &own
+		m.Changes.route(dev, p, &own)
 	}
 }
 
 // LoadRoute takes a learned route that a file has.
-func (m *Model) LoadRoute(dev string, r *learned.Route) { m.FromLinux[dev].Set(r.Prefix, r) }
+func (m *Model) LoadRoute(dev string, r *learned.Route) {
+	if m.FromLinux[dev] == nil {
+		m.FromLinux[dev] = learned.New()
+	}
+	m.FromLinux[dev].Set(r.Prefix, r)
+}
+
+// vrfOfSet is the VRF of a set of routes, or nil.
+func (m *Model) vrfOfSet(set string) *VRF {
+	i := slices.IndexFunc(m.VRFs, func(v VRF) bool { return learned.OfTable(v.Table) == set })
+	if i < 0 {
+		return nil
+	}
+	return &m.VRFs[i]
+}
+
+// NameOfSet is a set of routes as the metrics name it: that of a VRF has the VRF's name.
+func (m *Model) NameOfSet(set string) string {
+	if v := m.vrfOfSet(set); v != nil {
+		return "vrf " + v.Name
+	}
+	return set
+}
+
+// forgetApart forgets learned routes and hosts of VRFs that there are no more. Their numbers are
+// given to others in a later change alone.
+func (m *Model) forgetApart() {
+	numbers := map[int]bool{0: true}
+	for _, v := range m.VRFs {
+		numbers[v.Number] = true
+	}
+	before := len(m.Learned)
+	hosts := maps.Clone(m.Learned) // it is never changed in place
+	maps.DeleteFunc(hosts, func(h NextHop, _ xfrm.MAC) bool { return !numbers[h.Network] })
+	if len(hosts) < before {
+		m.Learned, m.Changes.Hosts = hosts, true
+	}
+	for set, routes := range m.FromLinux {
+		if !learned.OfVRF(set) || m.vrfOfSet(set) != nil {
+			continue
+		}
+		for r := range routes.All() {
+			m.Changes.route(set, r.Prefix, nil)
+		}
+		delete(m.FromLinux, set)
+	}
+}
+
+// Treed says whether packets of a VRF need a tree of routes: some lead to gateways, or Linux has
+// some. Without, packets go to hosts that have rows of their own, and the chip has room for few
+// trees.
+func (m *Model) Treed() bool {
+	return m.FromLinux[xfrm.Red].Somewhere() || slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Via.IsValid() })
+}
 
 // Way is where packets to a prefix go that leave by a port: to one of some next hops, or, without
 // any, to hosts straight behind it.

@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"sallyport/mgmt/internal/learned"
@@ -210,7 +208,10 @@ func (m *Model) show(what string) string {
 			}
 		}
 		for dev, r := range m.linuxRoutes() {
-			b.WriteString(linuxLine(dev, r))
+			b.WriteString(linuxLine(dev, "", r))
+		}
+		for v, r := range m.apartRoutes() {
+			b.WriteString(linuxLine(m.Inside(v.Name).VLANOf(r), v.vrfText(), r))
 		}
 	case "reassembly":
 		fmt.Fprintf(&b, "timeout %s per-source %d\n", timeoutText(m.Reassembly.TimeoutOrDefault()), m.Reassembly.PerSourceOrDefault())
@@ -222,10 +223,8 @@ func (m *Model) show(what string) string {
 				fmt.Fprintf(&b, "%s dev %s lladdr %s\n", n.IP, n.Place, n.MAC)
 			}
 		}
-		for _, hop := range slices.SortedFunc(maps.Keys(m.Learned), NextHop.Compare) {
-			if !m.ByHand(hop) {
-				fmt.Fprintf(&b, "%s dev %s lladdr %s nud reachable\n", hop.IP, hop.Dev, m.Learned[hop])
-			}
+		for hop, dev := range m.learnedHosts() {
+			fmt.Fprintf(&b, "%s dev %s lladdr %s nud reachable\n", hop.IP.WithZone(""), dev, m.Learned[hop])
 		}
 	}
 	return b.String()
@@ -243,13 +242,15 @@ func viaText(r Route) string {
 }
 
 // linuxLine prints a route of Linux as `ip route` does.
-func linuxLine(dev string, r *learned.Route) string {
+func linuxLine(dev, vrf string, r *learned.Route) string {
 	var b strings.Builder
 	if r.Type != "" {
 		b.WriteString(r.Type + " ")
 	}
 	b.WriteString(destination(r.Prefix))
-	via := func(hop netip.Addr) string { return viaText(Route{Prefix: r.Prefix, Via: hop}) + " dev " + dev }
+	via := func(hop netip.Addr) string {
+		return viaText(Route{Prefix: r.Prefix, Via: hop.WithZone("")}) + " dev " + dev
+	}
 	switch {
 	case r.Type != "":
 	case len(r.Via) == 0:
@@ -257,7 +258,7 @@ func linuxLine(dev string, r *learned.Route) string {
 	case len(r.Via) == 1:
 		b.WriteString(via(r.Via[0]))
 	}
-	fmt.Fprintf(&b, " proto %s", r.Protocol)
+	fmt.Fprintf(&b, "%s proto %s", vrf, r.Protocol)
 	if r.Metric != 0 {
 		fmt.Fprintf(&b, " metric %d", r.Metric)
 	}

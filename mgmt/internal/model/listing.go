@@ -22,6 +22,8 @@ type Listing struct {
 	// Sequence gives the sequence number that an SA has reached, if that is known; JSON has it of
 	// an SA that is asked for by name.
 	Sequence func(*SA) (number uint64, known bool, err error)
+	// Ignored is what Linux has of VRFs that does not fit the box's, each a sentence.
+	Ignored []string
 }
 
 // printAll prints each of some things as text or as an element of a JSON array.

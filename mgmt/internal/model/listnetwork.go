@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
@@ -153,7 +154,35 @@ func (m *Model) routeObjects() []routeJSON {
 	for dev, r := range m.linuxRoutes() {
 		out = append(out, linuxRoute(dev, r))
 	}
+	for v, r := range m.apartRoutes() {
+		o := linuxRoute(m.Inside(v.Name).VLANOf(r), r)
+		o.Table = fmt.Sprint(v.Table)
+		out = append(out, o)
+	}
 	return out
+}
+
+// apartRoutes are Linux's routes of VRFs.
+func (m *Model) apartRoutes() iter.Seq2[VRF, *learned.Route] {
+	return func(yield func(VRF, *learned.Route) bool) {
+		for _, v := range m.VRFs {
+			if routes := m.FromLinux[learned.OfTable(v.Table)]; routes != nil {
+				for r := range routes.All() {
+					if !yield(v, r) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// VLANOf is the VLAN that a route of Linux leads out of, in the VRF whose inside the model is.
+func (m *Model) VLANOf(r *learned.Route) string {
+	if len(r.Via) > 0 {
+		return m.HopVLAN(xfrm.Red, r.Via[0])
+	}
+	return m.ownVLAN(r.VLAN)
 }
 
 // linuxRoutes are those behind both ports and to XFRM interfaces, each with its device. One that
@@ -229,10 +258,74 @@ func (m *Model) neighObjects() []neighJSON {
 			out = append(out, neighJSON{n.IP, n.String(), n.MAC, []string{"PERMANENT"}})
 		}
 	}
-	for _, hop := range slices.SortedFunc(maps.Keys(m.Learned), NextHop.Compare) {
-		if !m.ByHand(hop) {
-			out = append(out, neighJSON{hop.IP, hop.Dev, m.Learned[hop], []string{"REACHABLE"}})
-		}
+	for hop, dev := range m.learnedHosts() {
+		out = append(out, neighJSON{hop.IP.WithZone(""), dev, m.Learned[hop], []string{"REACHABLE"}})
 	}
 	return out
+}
+
+// learnedHosts are those that have no neighbour line, with the devices that they are on.
+func (m *Model) learnedHosts() iter.Seq2[NextHop, string] {
+	return func(yield func(NextHop, string) bool) {
+		insides := m.Insides()
+		for _, hop := range slices.SortedFunc(maps.Keys(m.Learned), NextHop.Compare) {
+			dev, own := hop.Dev, insides[hop.Network]
+			if own != nil && hop.Network != 0 {
+				dev = own.HopVLAN(hop.Dev, hop.IP)
+			}
+			if own != nil && dev != "" && !own.ByHand(hop) && !yield(hop, dev) {
+				return
+			}
+		}
+	}
+}
+
+// The object of `sallyctl -j vrf show`.
+type (
+	vrfsJSON struct {
+		VRFs    []vrfJSON `json:"vrfs"`
+		Ignored []string  `json:"ignored"`
+	}
+	vrfJSON struct {
+		Name    string   `json:"name"`
+		Table   uint32   `json:"table"`
+		VLANs   []string `json:"vlans"`
+		Routes  int      `json:"routes"`
+		Refused int      `json:"refused"`
+		Hosts   int      `json:"hosts"`
+	}
+)
+
+// showVRFs lists the VRFs with their learned routes and hosts, and what of Linux does not fit.
+func (m *Model) showVRFs(l Listing) (string, error) {
+	out := vrfsJSON{[]vrfJSON{}, append([]string{}, l.Ignored...)}
+	for _, v := range m.VRFs {
+		o := vrfJSON{Name: v.Name, Table: v.Table, VLANs: []string{}}
+		for _, vlan := range m.VLANs {
+			if vlan.VRF == v.Name {
+				o.VLANs = append(o.VLANs, vlan.VLANName())
+			}
+		}
+		if routes := m.FromLinux[learned.OfTable(v.Table)]; routes != nil {
+			o.Refused = routes.Refused() + routes.Long()
+			o.Routes = routes.Len() - o.Refused
+		}
+		for hop := range m.Learned {
+			if hop.Network == v.Number {
+				o.Hosts++
+			}
+		}
+		out.VRFs = append(out.VRFs, o)
+	}
+	if l.JSON {
+		return jsonLine(out)
+	}
+	var b strings.Builder
+	for _, o := range out.VRFs {
+		fmt.Fprintf(&b, "%s table %d dev %s\n\tof Linux: routes %d refused %d hosts %d\n", o.Name, o.Table, strings.Join(o.VLANs, ","), o.Routes, o.Refused, o.Hosts)
+	}
+	for _, text := range out.Ignored {
+		fmt.Fprintf(&b, "ignored: %s\n", text)
+	}
+	return b.String(), nil
 }

@@ -147,6 +147,9 @@ type Model struct {
 
 	// Changes are those since Begin.
 	Changes Changes
+	// vrfName and number are those of a VRF's inside (Inside); else empty and 0.
+	vrfName string
+	number  int
 	// bridged is where the ports were last put into a bridge or taken out.
 	bridged xfrm.Pos
 	// redMTU is where red last got an MTU or an IPv6 address, which must go together; nil if this

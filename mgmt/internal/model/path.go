@@ -25,7 +25,7 @@ func (m *Model) Lookup(dev string, to netip.Prefix) Path {
 		return m.bothVersions(dev)
 	}
 	known := func(addr netip.Addr) bool {
-		_, learned := m.Learned[NextHop{Dev: dev, IP: addr}]
+		_, learned := m.Learned[NextHop{Dev: dev, IP: addr, Network: m.number}]
 		return learned || slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })
 	}
 	best := m.best(dev, to)
@@ -142,17 +142,17 @@ func (m *Model) bothVersions(dev string) Path {
 }
 
 // Station is the Ethernet address of a next hop: from its neighbour line, else as learned, else
-// that of row 0, which may be empty.
+// that of row 0, which may be empty, and is in network 0.
 func (m *Model) Station(dev string, hop netip.Addr) xfrm.MAC {
 	for _, n := range m.Neighs {
 		if n.Dev == dev && n.IP == hop {
 			return n.MAC
 		}
 	}
-	if mac, ok := m.Learned[NextHop{Dev: dev, IP: hop}]; ok {
+	if mac, ok := m.Learned[NextHop{Dev: dev, IP: hop, Network: m.number}]; ok {
 		return mac
 	}
-	if mac := m.Links[dev].Default; mac != nil {
+	if mac := m.Links[dev].Default; mac != nil && m.vrfName == "" {
 		return *mac
 	}
 	return xfrm.MAC{}

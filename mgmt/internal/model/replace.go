@@ -23,6 +23,7 @@ func (m *Model) Replace(commands []xfrm.Command) error {
 			return err
 		}
 	}
+	m.forgetApart()
 	return m.replacePolicies(policies)
 }
 

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"slices"
+	"strconv"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -89,7 +91,7 @@ func (m *Model) TagsOf(vlan string) []byte {
 }
 
 // HopVLAN is the VLAN of a next hop: from its neighbour line, else from the route by it, else from
-// the longest network or route that it is straight behind.
+// the longest network or route that it is straight behind. In a VRF, Linux's routes count too.
 func (m *Model) HopVLAN(dev string, hop netip.Addr) string {
 	for _, n := range m.Neighs {
 		if n.Dev == dev && n.IP == hop {
@@ -101,10 +103,38 @@ func (m *Model) HopVLAN(dev string, hop netip.Addr) string {
 			return r.VLAN
 		}
 	}
-	if best := m.best(dev, netip.PrefixFrom(hop, hop.BitLen())); !best.Via.IsValid() {
+	if id, err := strconv.ParseUint(hop.Zone(), 10, 16); err == nil {
+		return m.ownVLAN(uint16(id))
+	}
+	all := netip.PrefixFrom(hop, hop.BitLen())
+	best := m.best(dev, all)
+	if m.vrfName != "" {
+		connected := func(r *learned.Route) bool { return r.Type == "" && len(r.Via) == 0 }
+		if r := m.FromLinux[dev].Longest(all, connected); r != nil && (!best.Prefix.IsValid() || best.Prefix.Bits() < r.Prefix.Bits()) {
+			return m.ownVLAN(r.VLAN)
+		}
+	}
+	if !best.Via.IsValid() {
 		return best.VLAN
 	}
 	return ""
+}
+
+// ownVLAN is the VLAN of an ID that the VRF has whose inside the model is; empty: it has none.
+func (m *Model) ownVLAN(id uint16) string {
+	i := slices.IndexFunc(m.VLANs, func(v VLAN) bool { return v.VRF != "" && v.VRF == m.vrfName && v.ID == id })
+	if i < 0 {
+		return ""
+	}
+	return m.VLANs[i].Place.VLAN
+}
+
+// VLANID is the ID of a VLAN's own tag; 0 if there is no such VLAN.
+func (m *Model) VLANID(name string) uint16 {
+	if v := m.vlan(name); v != nil {
+		return v.ID
+	}
+	return 0
 }
 
 // checkHop refuses a gateway that is a neighbour in one VLAN and routed to by another.
@@ -179,10 +209,23 @@ func (m *Model) Inside(vrf string) *Model {
 	if v == nil {
 		return m
 	}
-	return &Model{
-		SAs: NewSAs(), Policies: NewPolicies(), FromLinux: noRoutes(), Changes: newChanges(),
-		Network: Network{Addrs: v.Addrs, Routes: v.Routes, Neighs: v.Neighs, Links: m.Links, VLANs: m.VLANs},
+	routes := noRoutes()
+	if own := m.FromLinux[learned.OfTable(v.Table)]; own != nil {
+		routes[xfrm.Red] = own
 	}
+	return &Model{
+		SAs: NewSAs(), Policies: NewPolicies(), FromLinux: routes, Changes: newChanges(), vrfName: v.Name, number: v.Number,
+		Network: Network{Addrs: v.Addrs, Routes: v.Routes, Neighs: v.Neighs, Links: m.Links, VLANs: m.VLANs, Learned: m.Learned},
+	}
+}
+
+// Insides are the models of all networks, by number: the model itself, and those of its VRFs.
+func (m *Model) Insides() map[int]*Model {
+	all := map[int]*Model{0: m}
+	for _, v := range m.VRFs {
+		all[v.Number] = m.Inside(v.Name)
+	}
+	return all
 }
 
 // inside changes addresses, routes or hosts of a VRF.
@@ -274,6 +317,7 @@ func (m *Model) deleteVRF(name string, pos xfrm.Pos) error {
 		}
 	}
 	m.VRFs = slices.DeleteFunc(m.VRFs, func(v VRF) bool { return v.Name == name })
+	m.forgetApart()
 	return nil
 }
 

@@ -246,7 +246,7 @@ func (s *policyStep) giveWay() bool {
 		}
 	}
 	if len(going) == 0 || s.apply(going) != nil {
-		return false
+		return s.giveWayApart()
 	}
 	s.changes = slices.DeleteFunc(s.changes, func(way compile.Way) bool { return left[way.Prefix] })
 	s.refused = slices.AppendSeq(s.refused, maps.Keys(left))

@@ -48,54 +48,122 @@ func union[V any](a, b map[int]V) map[int]bool {
 	return out
 }
 
-// apart changes the trees of routes of VRFs. Routes of Linux give way to them.
+// apart changes the trees of routes of VRFs. Linux's routes there are refused where there is no
+// room, and those of network 0 give way to written ones.
 func (w *wayWriter) apart() error {
-	if w.Target.Apart == nil || w.dev != xfrm.Red {
+	if w.dev != xfrm.Red {
 		return nil
 	}
-	w.stands = true
+	w.stands = w.stands || w.Target.Part == nil
 	for network := 1; network < 1<<regs.NetworkRow.Network.Width; network++ {
-		have, routes := w.ways.Apart[network], []prefixes.Route{}
-		want := map[netip.Prefix]prefixes.Hops{}
-		for _, way := range w.Target.Apart[network] {
-			want[way.Prefix] = way.Hops
+		n, moved := w.of(network), w.Target.Moved[network]
+		var err error
+		switch {
+		case w.Target.Part == nil:
+			err = n.whole(w.Target.Apart[network])
+		case moved == nil:
+		case !moved.Treed:
+			err = n.whole(nil)
+		case len(n.hops()) == 0:
+			err = n.whole(moved.All())
+		default:
+			err = n.all(n.moving(n.left(moved.Ways)))
 		}
-		for _, p := range slices.SortedFunc(maps.Keys(have), learned.Compare) {
-			if _, stays := want[p]; !stays {
-				routes = append(routes, prefixes.Route{Prefix: p})
-			}
-		}
-		for _, p := range slices.SortedFunc(maps.Keys(want), learned.Compare) {
-			if have[p] != want[p] {
-				routes = append(routes, prefixes.Route{Prefix: p, Hops: want[p]})
-			}
-		}
-		if len(routes) == 0 && (len(have) > 0 || !w.ways.Table.Has(network)) {
-			continue
-		}
-		if err := w.route(network, routes); err != nil {
+		if err != nil {
 			return err
 		}
-		if delete(w.ways.Apart, network); len(want) > 0 {
-			w.ways.Apart[network] = want
-		}
+		n.refuse(w.Target.NoWay[n.set()]...)
+		n.refuse(n.refused...)
 	}
 	return nil
 }
 
-func (w *wayWriter) route(network int, routes []prefixes.Route) error {
-	for s := (policyStep{wayWriter: w}); ; {
-		writes, err := w.ways.Table.ApplyIn(network, routes)
+// of writes the trees of the VRF of a network.
+func (w *wayWriter) of(network int) *wayWriter {
+	return &wayWriter{planner: w.planner, dev: w.dev, ways: w.ways, stands: true, network: network, main: w}
+}
+
+// whole brings the trees of a VRF to some ways, and to no others.
+func (w *wayWriter) whole(ways []compile.Way) error {
+	have, ways := w.hops(), w.left(ways)
+	named := map[netip.Prefix]bool{}
+	for _, way := range ways {
+		named[way.Prefix] = true
+	}
+	var changes []compile.Way
+	for _, p := range slices.SortedFunc(maps.Keys(have), learned.Compare) {
+		if !named[p] {
+			changes = append(changes, compile.Way{Route: prefixes.Route{Prefix: p}, Linux: true})
+		}
+	}
+	changes = append(changes, w.moving(ways)...)
+	if len(changes) == 0 && (len(have) > 0 || !w.ways.Table.Has(w.network)) {
+		return nil
+	}
+	return w.all(changes)
+}
+
+// left are those of some ways that have not given way in this change.
+func (w *wayWriter) left(ways []compile.Way) []compile.Way {
+	gone := map[netip.Prefix]bool{}
+	for _, p := range w.Refused[w.set()] {
+		gone[p] = true
+	}
+	return slices.DeleteFunc(slices.Clone(ways), func(way compile.Way) bool { return gone[way.Prefix] })
+}
+
+// refuse notes routes of Linux in the VRF of a network that are not on the chip.
+func (w *wayWriter) refuse(routes ...netip.Prefix) {
+	if len(routes) > 0 {
+		w.Refused[w.set()] = append(w.Refused[w.set()], routes...)
+	}
+}
+
+// giveWayApart takes all routes of Linux out of the trees of one VRF. False if there are none.
+func (w *wayWriter) giveWayApart() bool {
+	insides := w.m.Insides()
+	for _, network := range slices.Sorted(maps.Keys(w.ways.Apart)) {
+		own, n := insides[network], w.of(network)
+		var going []compile.Way
+		var routes []netip.Prefix
+		for _, p := range slices.SortedFunc(maps.Keys(n.hops()), learned.Compare) {
+			if own != nil { // else the VRF is gone
+				if way, is := own.WayOf(xfrm.Red, p); is && !way.Linux {
+					continue
+				}
+			}
+			going = append(going, compile.Way{Route: prefixes.Route{Prefix: p}, Linux: true})
+			routes = append(routes, p)
+		}
+		if len(going) > 0 && n.apply(going) == nil {
+			n.refuse(routes...)
+			return true
+		}
+	}
+	return false
+}
+
+// giveWay has routes of Linux in network 0 make room for a written one of a VRF.
+func (w *wayWriter) giveWay(way compile.Way) error {
+	for s := (policyStep{wayWriter: w.main}); ; {
+		err := w.apply([]compile.Way{way})
 		switch {
-		case err == nil:
-			w.write(PhaseInsert, writes)
-			return nil
 		case !isFull(err):
 			return err
 		case !s.giveWay():
-			return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the routes of the VRF %s: %v", w.nameOf(network), err)}
+			return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the routes of the VRF %s: %v", w.nameOf(w.network), err)}
 		}
 	}
+}
+
+// set is that of Linux's routes of the VRF whose network is written.
+func (w *wayWriter) set() string {
+	for _, v := range w.m.VRFs {
+		if v.Number == w.network {
+			return learned.OfTable(v.Table)
+		}
+	}
+	return ""
 }
 
 // nameOf is the name of the VRF of a network.

@@ -40,7 +40,7 @@ func (p *planner) ways(sizes compile.Sizes, now map[int]compile.Row) (err error)
 				return err
 			}
 		}
-		w := &wayWriter{planner: p, dev: dev, ways: all[dev], stands: len(all[dev].Hops) > 0}
+		w := &wayWriter{planner: p, dev: dev, ways: all[dev], stands: len(all[dev].Hops) > 0 || p.Target.Part != nil}
 		w.changes = w.changed(p.Target)
 		if dev == xfrm.Red {
 			if err := w.toPolicies(sizes.Policies, now); err != nil {
@@ -83,29 +83,46 @@ type wayWriter struct {
 	stands  bool          // the tree has prefixes
 	changes []compile.Way // of routes
 	refused []netip.Prefix
+	network int
+	main    *wayWriter // that of network 0, of another one
+}
+
+// hops are the prefixes of the network's trees.
+func (w *wayWriter) hops() map[netip.Prefix]prefixes.Hops {
+	if w.network == 0 {
+		return w.ways.Hops
+	}
+	return w.ways.Apart[w.network]
 }
 
 // changed are the ways that are others than those of the tree, those that go first. Of everything,
 // prefixes without a way go too.
 func (w *wayWriter) changed(t *compile.Target) (out []compile.Way) {
-	have := w.ways.Hops
-	named := map[netip.Prefix]bool{}
+	if t.Part == nil {
+		named := map[netip.Prefix]bool{}
+		for _, way := range t.Ways[w.dev] {
+			named[way.Prefix] = true
+		}
+		for p := range w.ways.Hops {
+			if !named[p] {
+				out = append(out, compile.Way{Route: prefixes.Route{Prefix: p}, Linux: true})
+			}
+		}
+	}
+	return append(out, w.moving(t.Ways[w.dev])...)
+}
+
+// moving are those of some ways that are others than those of the tree, those that go first.
+func (w *wayWriter) moving(ways []compile.Way) (out []compile.Way) {
+	have := w.hops()
 	var come []compile.Way
-	for _, way := range t.Ways[w.dev] {
-		named[way.Prefix] = true
+	for _, way := range ways {
 		switch {
 		case way.Hops == have[way.Prefix]:
 		case way.Hops == prefixes.Hops{}:
 			out = append(out, way)
 		default:
 			come = append(come, way)
-		}
-	}
-	if t.Part == nil {
-		for p := range have {
-			if !named[p] {
-				out = append(out, compile.Way{Route: prefixes.Route{Prefix: p}, Linux: true})
-			}
 		}
 	}
 	return append(out, come...)
@@ -148,6 +165,8 @@ func (w *wayWriter) fit(changes []compile.Way) error {
 			return err
 		}
 		return w.fit(changes[len(changes)/2:])
+	case !changes[0].Linux && w.network != 0:
+		return w.giveWay(changes[0])
 	case !changes[0].Linux:
 		return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the route to %s: %v", changes[0].Prefix, err)}
 	}
@@ -161,15 +180,22 @@ func (w *wayWriter) apply(changes []compile.Way) error {
 	for i, way := range changes {
 		routes[i] = way.Route
 	}
-	writes, err := w.ways.Table.Apply(routes)
+	writes, err := w.ways.Table.ApplyIn(w.network, routes)
 	if err != nil {
 		return err
 	}
 	w.write(PhaseInsert, writes)
+	if w.hops() == nil {
+		w.ways.Apart[w.network] = map[netip.Prefix]prefixes.Hops{}
+	}
+	hops := w.hops()
 	for _, way := range changes {
-		if delete(w.ways.Hops, way.Prefix); way.Hops != (prefixes.Hops{}) {
-			w.ways.Hops[way.Prefix] = way.Hops
+		if delete(hops, way.Prefix); way.Hops != (prefixes.Hops{}) {
+			hops[way.Prefix] = way.Hops
 		}
+	}
+	if len(hops) == 0 && w.network != 0 {
+		delete(w.ways.Apart, w.network)
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ type Devices struct {
 	tunnels    *tap
 	interfaces interfaces
 	refused    atomic.Uint64
+	// members are the VLANs of VRFs, as TableRoutes found them last.
+	members atomic.Pointer[members]
 }
 
 // Open makes both devices, in the network namespace of the calling thread, or none. They go

@@ -29,12 +29,12 @@ func TestNeighbour(t *testing.T) {
 		update := netlink.NeighUpdate{Type: unix.RTM_NEWNEIGH, Neigh: netlink.Neigh{
 			LinkIndex: 7, State: c.state, IP: net.IP{10, 1, 0, 9}, HardwareAddr: c.mac,
 		}}
-		n, ok := d.neighbour(update)
+		n, ok := d.neighbour(&vlans{}, update)
 		if !ok || n.Port != 1 || (n.MAC != nil) != c.known || n.Failed != (c.state == netlink.NUD_FAILED) {
 			t.Errorf("%v in state %d: %+v, %t", c.mac, c.state, n, ok)
 		}
 		update.LinkIndex = 8
-		if n, ok := d.neighbour(update); ok {
+		if n, ok := d.neighbour(&vlans{}, update); ok {
 			t.Errorf("another device: %+v", n)
 		}
 	}

@@ -25,6 +25,7 @@ type RouteChange struct {
 	// Replaces says that it is in place of one of the same metric, and Behind that it comes after
 	// those.
 	Replaces, Behind bool
+	Table            uint32 // of Linux
 }
 
 // RouteTable takes what Linux tells of its routes: all of them between Begin and Dumped, and then
@@ -54,6 +55,59 @@ func (d *Devices) Routes(ctx context.Context, set string, to RouteTable) error {
 		<-ctx.Done()
 		return nil
 	}
+	leads, own := d.routesOf(set)
+	up := map[int]bool{} // of the set's devices
+	return d.read(ctx, to, reading{
+		table: unix.RT_TABLE_MAIN,
+		devices: func(all []netlink.Link) {
+			for _, link := range all {
+				if at := link.Attrs(); own < 0 || at.Index == own {
+					up[at.Index] = at.Flags&net.FlagUp != 0
+				}
+			}
+		},
+		leads: func(table int) leadsTo {
+			if table == unix.RT_TABLE_MAIN {
+				return leads
+			}
+			return nil
+		},
+		address: func(index int) bool { _, ours := up[index]; return ours },
+		device: func(u netlink.LinkUpdate) bool {
+			was, ours := up[int(u.Index)]
+			return ours && was != (u.Flags&unix.IFF_UP != 0)
+		},
+	})
+}
+
+// TableRoutes tells the routes of the tables of VRFs, likewise. It also returns when a VLAN of red,
+// or a VRF, is another in Linux.
+func (d *Devices) TableRoutes(ctx context.Context, vrfs []VRF, to RouteTable) error {
+	var vlans *vlans
+	var now *members
+	return d.read(ctx, to, reading{
+		table: unix.RT_TABLE_UNSPEC,
+		devices: func(all []netlink.Link) {
+			vlans = d.vlansOf(all)
+			now = vlans.match(vrfs)
+			d.members.Store(now)
+		},
+		leads:   func(table int) leadsTo { return now.leads(vlans, table) },
+		address: func(index int) bool { _, ours := vlans.devices[index]; return ours },
+		device:  func(u netlink.LinkUpdate) bool { return vlans.follow(u, u.Header.Type == unix.RTM_DELLINK) },
+	})
+}
+
+// reading is how routes are read, and what makes Linux be asked for all of them again.
+type reading struct {
+	table   int                                  // that is listed; RT_TABLE_UNSPEC: all
+	devices func(all []netlink.Link)             // takes those that there are first
+	leads   func(table int) leadsTo              // reads routes of a table; nil: none
+	address func(index int) bool                 // an address of a device came or went
+	device  func(update netlink.LinkUpdate) bool // a device is another
+}
+
+func (d *Devices) read(ctx context.Context, to RouteTable, r reading) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	updates := make(chan netlink.RouteUpdate)
@@ -73,22 +127,16 @@ func (d *Devices) Routes(ctx context.Context, set string, to RouteTable) error {
 		close(links)
 		return fmt.Errorf("cannot watch Linux's devices: %w", err)
 	}
-	all, err := netlink.LinkList()
+	all, err := devicesNow()
 	if err != nil {
-		return fmt.Errorf("cannot list Linux's devices: %w", err)
+		return err
 	}
-	leads, own := d.routesOf(set)
-	up := map[int]bool{} // of the set's devices
-	for _, link := range all {
-		if at := link.Attrs(); own < 0 || at.Index == own {
-			up[at.Index] = at.Flags&net.FlagUp != 0
-		}
-	}
+	r.devices(all)
 	to.Begin()
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		filter := &netlink.Route{Table: unix.RT_TABLE_MAIN}
-		err := netlink.RouteListFilteredIter(family, filter, netlink.RT_FILTER_TABLE, func(r netlink.Route) bool {
-			if change, ok := routeChange(leads, r); ok {
+		filter := &netlink.Route{Table: r.table}
+		err := netlink.RouteListFilteredIter(family, filter, netlink.RT_FILTER_TABLE, func(route netlink.Route) bool {
+			if change, ok := routeChange(r.leads, route); ok {
 				change.Behind = true
 				to.Change(change)
 			}
@@ -111,21 +159,18 @@ func (d *Devices) Routes(ctx context.Context, set string, to RouteTable) error {
 			if !ok {
 				return nil
 			}
-			if change, ok := routeChange(leads, u.Route); ok {
+			if change, ok := routeChange(r.leads, u.Route); ok {
 				change.Gone = u.Type == unix.RTM_DELROUTE
 				change.Replaces = u.NlFlags&unix.NLM_F_REPLACE != 0
 				change.Behind = u.NlFlags&unix.NLM_F_APPEND != 0
 				to.Change(change)
 			}
 		case u, ok := <-addrs:
-			if _, ours := up[u.LinkIndex]; !ok || ours {
+			if !ok || r.address(u.LinkIndex) {
 				return nil
 			}
 		case u, ok := <-links:
-			if !ok {
-				return nil
-			}
-			if was, ours := up[int(u.Index)]; ours && was != (u.Flags&unix.IFF_UP != 0) {
+			if !ok || r.device(u) {
 				return nil
 			}
 		case <-ctx.Done():
@@ -150,11 +195,11 @@ func drain[T any](from <-chan T) {
 // nowhere are the types of routes that lead nowhere, as `ip route` names them.
 var nowhere = map[int]string{unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable", unix.RTN_PROHIBIT: "prohibit"}
 
-// leads notes where a route with some next hops leads, and says whether it is of the set.
-type leads func(to *learned.Route, ways []*netlink.NexthopInfo) bool
+// leadsTo notes where a route with some next hops leads, and says whether it is of the set.
+type leadsTo func(to *learned.Route, ways []*netlink.NexthopInfo) bool
 
 // routesOf is how routes of a set are read, and the device that they are of; below 0: any.
-func (d *Devices) routesOf(set string) (leads, int) {
+func (d *Devices) routesOf(set string) (leadsTo, int) {
 	switch set {
 	case xfrm.Red:
 		return d.byPort(transport.PortRed), d.taps[transport.PortRed].index
@@ -164,11 +209,13 @@ func (d *Devices) routesOf(set string) (leads, int) {
 	return d.bySteering, -1
 }
 
-// routeChange reads a route of the main table.
-func routeChange(of leads, r netlink.Route) (c RouteChange, ok bool) {
-	if r.Table != unix.RT_TABLE_MAIN || r.Tos != 0 || r.Flags&unix.RTM_F_CLONED != 0 {
+// routeChange reads a route of a table.
+func routeChange(reads func(table int) leadsTo, r netlink.Route) (c RouteChange, ok bool) {
+	of := reads(r.Table)
+	if of == nil || r.Tos != 0 || r.Flags&unix.RTM_F_CLONED != 0 {
 		return c, false
 	}
+	c.Table = uint32(r.Table)
 	prefix, ok := prefixOf(r)
 	if !ok || prefix.Addr().IsLinkLocalUnicast() || prefix.Addr().IsMulticast() {
 		return c, false
@@ -176,7 +223,7 @@ func routeChange(of leads, r netlink.Route) (c RouteChange, ok bool) {
 	c.Route = learned.Route{Prefix: prefix, Type: nowhere[r.Type], Protocol: r.Protocol.String(), Metric: uint32(r.Priority)}
 	switch {
 	case c.Route.Type != "":
-		return c, true
+		return c, of(&c.Route, nil)
 	case r.Type != unix.RTN_UNICAST:
 		return c, false
 	}
@@ -189,9 +236,10 @@ func routeChange(of leads, r netlink.Route) (c RouteChange, ok bool) {
 }
 
 // byPort is how routes out of a port are read.
-func (d *Devices) byPort(port uint8) leads {
+func (d *Devices) byPort(port uint8) leadsTo {
 	own := d.taps[port].index
 	return func(to *learned.Route, ways []*netlink.NexthopInfo) (found bool) {
+		found = to.Type != ""
 		for _, way := range ways {
 			if way.LinkIndex != own {
 				continue
@@ -210,6 +258,9 @@ func (d *Devices) byPort(port uint8) leads {
 // bySteering reads any route: to the first of its XFRM interfaces, unless it leads out of red too,
 // or else elsewhere.
 func (d *Devices) bySteering(to *learned.Route, ways []*netlink.NexthopInfo) bool {
+	if to.Type != "" {
+		return true
+	}
 	red := func(way *netlink.NexthopInfo) bool { return way.LinkIndex == d.taps[transport.PortRed].index }
 	for _, way := range ways {
 		if t := d.interfaces.of(way.LinkIndex); t != nil && !slices.ContainsFunc(ways, red) {

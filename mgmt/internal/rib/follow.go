@@ -57,14 +57,18 @@ type Follower struct {
 
 	left   int // routes that the box had behind the last batch
 	said   struct{ refused, long, over, wide, closed bool }
-	resync atomic.Pointer[context.CancelFunc]
+	resync atomic.Pointer[context.CancelFunc] // has Linux tell all routes again
 }
 
 // New makes the follower of a device of a box whose chip is meant for so many routes.
 func New(box Box, dev string, most int, log *slog.Logger) *Follower {
-	f := &Follower{box: box, dev: dev, log: log, table: NewTable(most), grace: Grace}
+	f := newFollower(box, dev, newRoom(most), log)
 	f.table.Tell = dev == learned.Steering // another route must not take those packets
 	return f
+}
+
+func newFollower(box Box, dev string, room *room, log *slog.Logger) *Follower {
+	return &Follower{box: box, dev: dev, log: log, table: newTable(room), grace: Grace}
 }
 
 // Over is how many routes of Linux had no room in the table.
@@ -155,8 +159,8 @@ func (f *Follower) check(sweep, swept, retry bool) error {
 		f.table.Compare(has, swept)
 		f.left = has.Len()
 	}
-	if retry && f.table.HasRoom() {
-		(*f.resync.Load())()
+	if cancel := f.resync.Load(); retry && cancel != nil && f.table.HasRoom() {
+		(*cancel)()
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/punt"
@@ -18,7 +19,7 @@ import (
 // another takes the changes.
 type Table struct {
 	mu      sync.Mutex
-	most    int
+	room    *room
 	count   int                              // of routes, all of a prefix counted
 	all     map[netip.Prefix][]learned.Route // those of a prefix in Linux's order
 	dump    map[netip.Prefix][]learned.Route // as told since Begin; nil behind Dumped
@@ -41,16 +42,35 @@ func (t *Table) wake() {
 	}
 }
 
+// room is for so many routes, of one table or of several.
+type room struct {
+	most int64
+	used atomic.Int64
+}
+
+func newRoom(most int) *room { return &room{most: int64(most)} }
+
+func (r *room) full() bool { return r.used.Load() >= r.most }
+
+// add notes routes that came; those that went are below 0.
+func (t *Table) add(routes int) {
+	t.count += routes
+	t.room.used.Add(int64(routes))
+}
+
 // NewTable has room for so many routes.
-func NewTable(most int) *Table {
-	return &Table{most: most, all: map[netip.Prefix][]learned.Route{}, dirty: map[netip.Prefix]struct{}{}, changed: make(chan struct{}, 1)}
+func NewTable(most int) *Table { return newTable(newRoom(most)) }
+
+func newTable(room *room) *Table {
+	return &Table{room: room, all: map[netip.Prefix][]learned.Route{}, dirty: map[netip.Prefix]struct{}{}, changed: make(chan struct{}, 1)}
 }
 
 // Begin says that Linux tells all its routes now, as after changes were lost.
 func (t *Table) Begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dump, t.count, t.lost = map[netip.Prefix][]learned.Route{}, 0, false
+	t.add(-t.count)
+	t.dump, t.lost = map[netip.Prefix][]learned.Route{}, false
 	if t.excess.IsValid() {
 		t.dirty[t.excess] = struct{}{}
 		t.excess = netip.Prefix{}
@@ -90,7 +110,7 @@ func (t *Table) Change(c punt.RouteChange) {
 	if !known && c.Gone && len(before) > 0 {
 		t.lost = true // which one is gone Linux says when it tells all of them again
 	}
-	if len(after) > len(before) && t.count >= t.most {
+	if len(after) > len(before) && t.room.full() {
 		t.over++
 		t.lost = true
 		if t.Tell && !t.excess.IsValid() {
@@ -103,7 +123,7 @@ func (t *Table) Change(c punt.RouteChange) {
 	if !known {
 		return
 	}
-	t.count += len(after) - len(before)
+	t.add(len(after) - len(before))
 	if delete(of, p); len(after) > 0 {
 		of[p] = after
 	}
@@ -251,5 +271,5 @@ func (t *Table) Counts() (over, wide uint64) {
 func (t *Table) HasRoom() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.lost && t.count < t.most
+	return t.lost && !t.room.full()
 }

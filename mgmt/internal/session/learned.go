@@ -23,9 +23,11 @@ func (v *View) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfr
 func (s *Session) HostRoom(m *model.Model, dev string) int {
 	chip := map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer}[dev]
 	room := s.Box.Capabilities[chip].HostRows * 15 / 16
-	for _, n := range m.Neighs {
-		if n.Dev == dev {
-			room--
+	for _, own := range m.Insides() {
+		for _, n := range own.Neighs {
+			if n.Dev == dev {
+				room--
+			}
 		}
 	}
 	return room

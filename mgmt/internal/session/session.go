@@ -70,6 +70,8 @@ type Lists struct {
 	Statistics bool
 	// JSON makes each a line of JSON, as `ip -j` does.
 	JSON bool
+	// Ignored is what `vrf show` tells of Linux's VRFs that do not fit the box's.
+	Ignored []string
 }
 
 // Run carries all commands out, or, if one of them is wrong or does not fit, none. It wipes the

@@ -141,7 +141,7 @@ func (v *View) Read(commands []xfrm.Command, lists Lists) (string, error) {
 
 // printed carries commands out on a model.
 func (v *View) printed(m *model.Model, commands []xfrm.Command, lists Lists) (out string, err error) {
-	listing := model.Listing{JSON: lists.JSON, Sequence: v.number, ByPrefix: v.box.Capabilities[transport.Inner].PolicyRows > 0}
+	listing := model.Listing{JSON: lists.JSON, Ignored: lists.Ignored, Sequence: v.number, ByPrefix: v.box.Capabilities[transport.Inner].PolicyRows > 0}
 	if lists.Statistics {
 		listing.Meter = meter{v.box}
 	}

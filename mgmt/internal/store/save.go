@@ -99,12 +99,15 @@ func (w *writer) changes(s *State) {
 		for prefix, r := range routes {
 			w.route(dev, prefix, r)
 		}
+		if learned.OfVRF(dev) && s.Model.FromLinux[dev] == nil && w.err == nil {
+			w.err = w.tx.DeleteBucket(routesBucket(dev)) // its VRF is gone
+		}
 	}
 }
 
 // route writes a route of Linux; none is removed.
 func (w *writer) route(dev string, prefix netip.Prefix, r *learned.Route) {
-	b, err := w.tx.CreateBucketIfNotExists(routesBuckets[dev])
+	b, err := w.tx.CreateBucketIfNotExists(routesBucket(dev))
 	name, failed := prefix.MarshalBinary()
 	var text []byte
 	if r != nil && err == nil {
@@ -141,7 +144,7 @@ func (s *Store) Save(state *State) error {
 // SaveAll stores everything, in place of all earlier records.
 func (s *Store) SaveAll(state *State) error {
 	return s.update(func(w *writer) {
-		names := slices.AppendSeq([][]byte{sasBucket, policiesBucket}, maps.Values(routesBuckets))
+		names := slices.AppendSeq([][]byte{sasBucket, policiesBucket}, maps.Values(routeSets(w.tx)))
 		for name := range state.Image.Rows() {
 			names = append(names, []byte(name))
 		}

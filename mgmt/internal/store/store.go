@@ -3,6 +3,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -41,9 +42,28 @@ var (
 	restKey        = []byte("rest")
 	learnedBucket  = []byte("learned") // hosts, under one key: they are many, and seldom change
 	learnedKey     = []byte("learned")
-	// Routes of Linux behind each port, by prefix.
+	// Routes of Linux behind each port, by prefix. Those of VRFs have buckets of their own.
 	routesBuckets = map[string][]byte{xfrm.Red: []byte("routes"), xfrm.Black: []byte("black_routes"), learned.Steering: []byte("steering_routes")}
 )
+
+// routesBucket has the routes of a set.
+func routesBucket(set string) []byte {
+	if name, fixed := routesBuckets[set]; fixed {
+		return name
+	}
+	return []byte("routes_of " + set)
+}
+
+// routeSets are the buckets of the sets of routes that there may be, by set.
+func routeSets(tx *bolt.Tx) map[string][]byte {
+	all := maps.Clone(routesBuckets)
+	c := tx.Cursor()
+	start := []byte("routes_of ")
+	for name, _ := c.Seek(start); bytes.HasPrefix(name, start); name, _ = c.Next() {
+		all[string(name[len(start):])] = bytes.Clone(name)
+	}
+	return all
+}
 
 // rest has the small parts of the state.
 type rest struct {
@@ -135,7 +155,7 @@ func (s *Store) load(tx *bolt.Tx, out *State) error {
 	if err != nil {
 		return err
 	}
-	for dev, name := range routesBuckets {
+	for dev, name := range routeSets(tx) {
 		routes := tx.Bucket(name)
 		if routes == nil {
 			continue

@@ -8,7 +8,7 @@ import (
 )
 
 // ownCommands are not in iproute2.
-var ownCommands = []string{"next-hop", "reassembly", "punt", "qos", "skip-headers"}
+var ownCommands = []string{"next-hop", "reassembly", "punt", "qos", "skip-headers", "vrf"}
 
 // ParseBatch reads a whole `ip -batch` file. The first mistake ends it.
 func ParseBatch(file string, input []byte) ([]Command, error) {
@@ -106,6 +106,10 @@ func Parse(words []Token) (Command, error) {
 		command, err = p.qos()
 	case "skip-headers":
 		command, err = p.skipHeaders()
+	case "vrf":
+		if _, err = p.verb("vrf", "list"); err == nil {
+			command = Show{p.at(), "vrf"}
+		}
 	default:
 		return nil, object.errorf("unknown command %s: a batch holds xfrm, addr, link, route and neigh lines", object.quoted())
 	}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rib
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/testbox"
+)
+
+// apart is a box with VRFs.
+type apart struct{ *box }
+
+func (a apart) VRFs() (out []punt.VRF, err error) {
+	v, err := a.Daemon.Look()
+	if err != nil {
+		return nil, err
+	}
+	for _, vrf := range v.Model().VRFs {
+		out = append(out, punt.VRF{Name: vrf.Name, Table: vrf.Table})
+	}
+	return out, nil
+}
+
+func (a apart) Of(vrf punt.VRF) Box { return ofVRF{a, learned.OfTable(vrf.Table)} }
+
+type ofVRF struct {
+	apart
+	set string
+}
+
+func (o ofVRF) LearnRoutes(changes []learned.Change) (bool, error) {
+	return o.Daemon.LearnRoutes(o.set, changes)
+}
+
+func (o ofVRF) LearnedRoutes() (*learned.Routes, error) {
+	v, err := o.Daemon.Look()
+	if err != nil {
+		return nil, err
+	}
+	if routes := v.Model().FromLinux[o.set]; routes != nil {
+		return routes, nil
+	}
+	return learned.New(), nil
+}
+
+// linux has routes of tables. Each time it is asked it tells all, and then loses changes.
+type linux struct {
+	mu     sync.Mutex
+	routes map[uint32][]string // prefixes, by table
+	asked  [][]punt.VRF
+}
+
+func (l *linux) set(table uint32, prefixes ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.routes[table] = prefixes
+}
+
+func (l *linux) TableRoutes(_ context.Context, vrfs []punt.VRF, to punt.RouteTable) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = append(l.asked, vrfs)
+	to.Begin()
+	for table, routes := range l.routes {
+		for _, prefix := range routes {
+			change := told("&", prefix, 20, "10.1.0.2")
+			change.Table = table
+			to.Change(change)
+		}
+	}
+	to.Dumped()
+	return nil
+}
+
+func (l *linux) Ignored() []string { return []string{"red.30 does not fit"} }
+
+// TestFollowVRFs: of a VRF that comes Linux's routes come, and with it they go. A table without one
+// has none. All tables share their room, and what does not fit is logged once.
+func TestFollowVRFs(t *testing.T) {
+	b := newBox(t, 8)
+	b.Must(customers + "link set red.20 nomaster\nlink del green\n")
+	l := &linux{routes: map[uint32][]string{}}
+	l.set(10, "10.3.0.0/16", "10.4.0.0/16")
+	l.set(20, "10.3.0.0/16", "10.4.0.0/16")
+	log := &testbox.Log{}
+	v := NewVRFs(apart{b}, 3, slog.New(slog.NewTextHandler(log, nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- v.Follow(ctx, l) }()
+	until := func(want string) {
+		t.Helper()
+		got := ""
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			look, err := b.Daemon.Look()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = ""
+			for _, vrf := range look.Model().VRFs {
+				count := 0
+				if routes := look.Model().FromLinux[learned.OfTable(vrf.Table)]; routes != nil {
+					count = routes.Len()
+				}
+				got += fmt.Sprint(vrf.Name, count, " ")
+			}
+			if got == want {
+				return
+			}
+		}
+		t.Fatalf("the VRFs have %s, want %s", got, want)
+	}
+	until("blue2 ")
+	b.Must("link add green type vrf table 20\n")
+	until("blue2 green1 ") // there is room for 3
+	if over := v.Over(); over["green"] == 0 || over["blue"] != 0 {
+		t.Errorf("no room for %v", over)
+	}
+	l.set(10, "10.4.0.0/16")
+	until("blue1 green2 ")
+	b.Must("link set red.10 nomaster\nlink del blue\n")
+	until("green2 ")
+	l.set(20, "10.3.0.0/16", "10.4.0.0/16", "10.5.0.0/16")
+	until("green3 ") // with the VRF its room comes back
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if said := strings.Count(log.String(), "red.30 does not fit"); said != 1 {
+		t.Errorf("it is said %d times what does not fit", said)
+	}
+}
+
+// TestVRFsGiveWay: Linux's routes of VRFs make room for policies and for written routes, and come
+// back where there is room.
+func TestVRFsGiveWay(t *testing.T) {
+	b := newBox(t, 8)
+	b.Must(customers + "link add red2 type vrf table 30\nlink add link red name red.30 type vlan id 30\nlink set red.30 master red2\n")
+	// Trees of VRFs until the chip has no room for another one.
+	full := ""
+	for _, table := range []uint32{10, 20, 30} {
+		b.learnIn(table, onVLAN("10.1.0.0/24", uint16(table)), via("10.3.0.0/16", "10.1.0.2"), onVLAN("2001:db8:1::/64", uint16(table)))
+	}
+	for n := range 40 {
+		id := 100 + n
+		b.Must(fmt.Sprintf("link add v%d type vrf table %d\nlink add link red name red.%d type vlan id %d\nlink set red.%d master v%d\n", id, id, id, id, id, id))
+		b.learnIn(uint32(id), onVLAN("10.1.0.0/24", uint16(id)))
+		if full = b.show("route show"); strings.Contains(full, "rt_offload_failed") {
+			break
+		}
+	}
+	if !strings.Contains(full, "rt_offload_failed") {
+		t.Fatal("there is always room for another tree")
+	}
+	b.Must("neigh add 10.1.0.7 lladdr 02:00:00:00:00:07 dev red.20\nlink add last type vrf table 99\nlink add link red name red.99 type vlan id 99\nlink set red.99 master last\nneigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red.99\nroute add 10.9.0.0/16 via 10.1.0.9 dev red.99\n")
+	last := strings.Count(b.show("link show"), " type vrf ")
+	b.wantIn(last, "10.9.0.1", "9/99")
+}
