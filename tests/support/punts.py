@@ -15,7 +15,8 @@ from scapy.utils import RawPcapReader
 @dataclass(frozen=True)
 class Punted:
     """A punted frame as captured: what its header says, and when it left, in ns of simulated time;
-    `sa` is the row of the inbound SA that it came by, `injected` says that the CPU had sent it."""
+    `sa` is the row of the inbound SA that it came by, `hairpin` says that it was for another
+    tunnel, and `injected` that the CPU had sent it."""
 
     reason: str
     port: int
@@ -24,24 +25,31 @@ class Punted:
     left_ns: int
     frame: bytes
     sa: int | None = None
+    network: int = 0
+    hairpin: bool = False
     injected: bool = False
 
 
 def punted(folder: Path, chip: str, box: int = 0) -> list[Punted]:
+    return read_punted(folder / f"box{box}.{chip}.punt.pcapng")
+
+
+def read_punted(capture: Path) -> list[Punted]:
     found = []
-    with RawPcapReader(str(folder / f"box{box}.{chip}.punt.pcapng")) as reader:
+    with RawPcapReader(str(capture)) as reader:
         for frame, meta in reader:
             (comment,) = meta.comments
             words = re.fullmatch(
-                r"punt: (\w+), port (\d), group (\w+)(?:, SA (\d+))?(, injected)?, cycle (\d+)", comment.decode()
+                r"punt: (\w+), port (\d), group (\w+)(?:, SA (\d+))?(?:, network (\d+))?"
+                r"(, for another tunnel)?(, injected)?, cycle (\d+)",
+                comment.decode(),
             )
             assert words, comment
             ticks = meta.tshigh << 32 | meta.tslow
             nanoseconds = ticks * 1_000_000_000 // meta.tsresol
             sa = int(words[4]) if words[4] else None
-            found.append(
-                Punted(words[1], int(words[2]), words[3], int(words[6]), nanoseconds, frame, sa, bool(words[5]))
-            )
+            flags = int(words[5] or 0), bool(words[6]), bool(words[7])
+            found.append(Punted(words[1], int(words[2]), words[3], int(words[8]), nanoseconds, frame, sa, *flags))
     return found
 
 

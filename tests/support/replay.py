@@ -41,10 +41,11 @@ def quiet_cycles(*batches: str) -> int:
 
 @dataclass
 class Outcome:
-    """What one replay left: frames out of the far port, punted frames, counters by chip
-    and name."""
+    """What one replay left: frames out of the far port, and back out of the port where frames went
+    in, punted frames, counters by chip and name."""
 
     out: list[bytes]
+    back: list[bytes]
     counters: dict[str, dict[str, int]]
     folder: Path
 
@@ -69,12 +70,12 @@ class Box:
         self.runs = 0
 
     def red(self, frames: list[bytes | Packet] | Path, *options: object) -> Outcome:
-        return self._run("red", "black.pcapng", frames, options)
+        return self._run("red", "black", frames, options)
 
     def black(self, frames: list[bytes | Packet] | Path, *options: object) -> Outcome:
-        return self._run("black", "red.pcapng", frames, options)
+        return self._run("black", "red", frames, options)
 
-    def _run(self, port: str, capture: str, frames: list[bytes | Packet] | Path, options: tuple) -> Outcome:
+    def _run(self, port: str, far: str, frames: list[bytes | Packet] | Path, options: tuple) -> Outcome:
         self.runs += 1
         out = self.folder / f"run{self.runs}"
         source = frames
@@ -86,4 +87,5 @@ class Box:
         if done.exit_code != 0:
             pytest.fail(f"sallyport replay of {source} exited {done.exit_code}:\n{done.output}")
         counters = json.loads((out / "counters.json").read_text())
-        return Outcome(read_frames(out / capture), {chip: counters[chip] for chip in ("inner", "crypto", "outer")}, out)
+        leaving, back = (read_frames(out / f"{name}.pcapng") for name in (far, port))
+        return Outcome(leaving, back, {chip: counters[chip] for chip in ("inner", "crypto", "outer")}, out)

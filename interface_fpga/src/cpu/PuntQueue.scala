@@ -19,6 +19,12 @@ class PuntMeta extends Bundle {
 
   /** The management CPU itself has injected it. */
   val injected = Bool()
+
+  /** It came out of a tunnel, for another one. */
+  val hairpin = Bool()
+
+  /** The packet's, of the inner chip. */
+  val network = UInt(PuntHeader.network.width.W)
 }
 
 /** What happened at the punt queue in one cycle. */
@@ -114,7 +120,9 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
       PuntHeader.group -> record.group,
       PuntHeader.length -> record.length,
       PuntHeader.sa -> record.meta.sa,
-      PuntHeader.injected -> Cat(0.U, record.meta.injected),
+      PuntHeader.injected -> record.meta.injected,
+      PuntHeader.hairpin -> record.meta.hairpin,
+      PuntHeader.network -> record.meta.network,
       PuntHeader.cycles -> record.cycles
     )
     val number = fields.map { case (field, value) => (value.pad(field.width) << field.lsb).pad(PuntHeader.bits) }

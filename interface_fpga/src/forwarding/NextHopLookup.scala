@@ -66,6 +66,9 @@ class NextHop extends Bundle {
   /** With `known`, and so are the tags. */
   val mac = UInt(48.W)
   val tags = new VlanTags
+
+  /** With `known`: there is no station, but the encrypt path. */
+  val hairpin = Bool()
 }
 
 /**
@@ -224,6 +227,7 @@ class NextHopLookup(
   io.found.hostUpset := RegNext(rows.upset)
   io.found.prefixUpset := RegNext(!host.hit && upset)
   io.found.mac := RegNext(Mux(host.hit, HostRow.mac(host.row), other.mac))
+  io.found.hairpin := RegNext(!host.hit && !home && NextHopRow.hairpin(hopFound.row).asBool)
   io.found.tags := RegNext(Mux(host.hit, NextHopLookup.tagsOf(host.row), other.tags))
   io.hostRowUpset := rows.rowUpset
   io.groupRowUpset := groups.io.upset

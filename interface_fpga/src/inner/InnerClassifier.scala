@@ -21,8 +21,12 @@ class InnerFindings extends Bundle {
   /** The decision depends on a row with a flipped bit. */
   val upset = Bool()
 
-  /** It comes from the management CPU, as if from that network. */
+  /**
+   * It comes from the management CPU, as if from that network; with `hairpin` out of a tunnel, for
+   * another one.
+   */
   val injected = Bool()
+  val hairpin = Bool()
 }
 
 /** Where one frame from the red network goes. */
@@ -55,8 +59,11 @@ class InnerVerdict extends FrameVerdict {
 class InnerDrops extends ReceiveDrops {
   val policyUpset = Bool()
 
-  /** By its headers it would be punted, but it comes from the management CPU. */
+  /** By its headers it would be punted, but it does not come from the port. */
   val injectPunt = Bool()
+
+  /** It came out of a tunnel, and its policy would let it out in clear. */
+  val hairpinClear = Bool()
 }
 
 /**
@@ -84,7 +91,10 @@ class InnerDrops extends ReceiveDrops {
  *
  * A frame that the management CPU injects goes back to it for the SPD's sake alone, marked as its
  * own: it lacks an SA, or is too long. What [[FrameJudge]] would punt is dropped as injectPunt. It
- * keeps its TTL, of whatever value, for this box is its source (RFC 1812 5.2.1.2).
+ * keeps its TTL, of whatever value, for this box is its source (RFC 1812 5.2.1.2). The same holds
+ * for a frame out of a tunnel: the decrypt path has judged it as one of this network, and lowered
+ * its TTL. Under BYPASS it is dropped as hairpinClear, and under PROTECT in transport mode, which
+ * is between hosts, as transportHeader.
  *
  * What would go to the link is dropped as linkDown while `linkUp` is low.
  *
@@ -131,6 +141,7 @@ class InnerClassifier extends Module {
   private def ask(question: Bool): Bool = RegNext(question)
   private val valid1 = RegNext(io.findings.valid, false.B)
   private val injected1 = ask(in.injected)
+  private val hairpin1 = ask(in.hairpin)
   private val ttlExpired = ask(fields.ttlExpired && !in.injected)
   private val linkDown = ask(!io.linkUp)
   private val decided = ask(in.policy.hit)
@@ -162,7 +173,8 @@ class InnerClassifier extends Module {
 
   // Stage 2: the first that fits, if the frame passes.
   private object Outcome extends ChiselEnum {
-    val dropUpset, dropPolicy, dropTransportHeader, toWhole, puntPolicy, puntTtl, puntMtu, protect, bypass = Value
+    val dropUpset, dropPolicy, dropTransportHeader, dropClear, toWhole, puntPolicy, puntTtl, puntMtu, protect, bypass =
+      Value
   }
   import Outcome._
   private def decides(action: Int): Bool = decided && policy1.action === action.U
@@ -181,6 +193,8 @@ class InnerClassifier extends Module {
       Seq(
         upset -> dropUpset,
         decides(Action.punt) -> puntPolicy,
+        (decides(Action.bypass) && hairpin1) -> dropClear,
+        (transport && hairpin1) -> dropTransportHeader,
         (transport && fields1.fragment) -> toWhole,
         (forwards && ttlExpired && !whole) -> puntTtl,
         (isTooLong && (forwards && fields1.dontFragment || decides(Action.bypass) && cutsElsewhere)) -> puntMtu,
@@ -227,7 +241,10 @@ class InnerClassifier extends Module {
   private val injected2 = RegNext(injected1)
   verdict.toWhole := is(toWhole)
   verdict.toPunt := frame.punts && !injected2 || is(puntPolicy) || is(puntTtl) || is(puntMtu)
-  verdict.injected := injected2
+  private val hairpin2 = RegNext(hairpin1)
+  verdict.injected := injected2 && !hairpin2
+  verdict.hairpin := hairpin2
+  verdict.network := RegNext(RegNext(fields.network))
   private val reason = MuxLookup(outcome, PuntReason.policy.U)(
     Seq(puntTtl -> PuntReason.ttl.U, puntMtu -> PuntReason.mtu.U)
   )
@@ -260,6 +277,7 @@ class InnerClassifier extends Module {
   io.drops.policy := drop(is(dropPolicy))
   io.drops.policyUpset := drop(is(dropUpset))
   io.drops.injectPunt := drop(frame.punts && injected2)
+  io.drops.hairpinClear := drop(is(dropClear))
   io.drops.transportHeader := drop(is(dropTransportHeader))
   io.drops.linkDown := drop(forLink && linkDown2)
 }

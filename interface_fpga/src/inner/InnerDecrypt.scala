@@ -76,7 +76,8 @@ class TreatedVerdict extends Bundle {
  * packet to a host whose Ethernet address is not known. These leave at `punt`, unless their policer
  * or a full queue drops them ([[DecryptPunt]]). So do packets to the box itself, without TTL,
  * without a next hop, and those longer than `portMtu` that are not cut. Others longer than
- * `portMtu` leave in fragments ([[Fragmenter]]).
+ * `portMtu` leave in fragments ([[Fragmenter]]). Packets whose next hop is another tunnel leave at
+ * `hairpin`, whole.
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says
  * that they stay; packets before the write meet the old row and window, packets after it the new
@@ -123,6 +124,9 @@ class InnerDecrypt(
     val inject = Flipped(PacketStream(new NoMeta))
     val injectLimit = Input(new TokenLimit)
     val mac = Decoupled(new MacBeat)
+
+    /** Frames for other tunnels; always ready. */
+    val hairpin = PacketStream(new HairpinMeta)
 
     /** Packets for the management CPU. */
     val punt = PacketStream(new NoMeta)
@@ -352,7 +356,7 @@ class InnerDecrypt(
   RewriteHeader(strip.io.in, forwarded)(_.rewrite)
   private val prepend = Module(new HeaderPrepend(InnerDecrypt.headerLengths, new DecryptedMeta))
   ConnectStream(prepend.io.in, strip.io.out) { (header, verdict) =>
-    val to = Mux(verdict.toPunt, io.portMac, verdict.nextHopMac)
+    val to = Mux(verdict.toPunt || verdict.hairpin, io.portMac, verdict.nextHopMac)
     header.bytes := EthernetHeader(to, io.portMac, EthernetHeader.ofIp(verdict.rewrite.v6)).wire
     header.select := verdict.frame
     header.length := Mux(verdict.frame, 0.U, EthernetHeader.bytes.U)
@@ -361,11 +365,14 @@ class InnerDecrypt(
     header.meta.wire.units := verdict.units
     header.meta.toPunt := verdict.toPunt
     header.meta.punt := verdict.punt
+    header.meta.hairpin := verdict.hairpin
+    header.meta.tunnel := verdict.tunnel
   }
   private val punt = Module(new DecryptPunt(InnerConfig.decryptGroups, config.chip.puntBeats))
   punt.io.limits := io.puntLimits
   punt.io.in <> prepend.io.out
   io.punt <> punt.io.punt
+  io.hairpin <> punt.io.hairpin
   private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
   private val fragmenter = Module(new Fragmenter(new WireMeta, EthernetHeader.bytes)(InnerDecrypt.cut)())
   fragmenter.io.in <> punt.io.out

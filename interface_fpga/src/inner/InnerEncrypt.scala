@@ -7,16 +7,15 @@ import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.queue.RingDelay
 import sallyport.common.registers.map.FlowRow
-import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
+import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketArbiter, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
-import sallyport.iface.mac.RxMeta
 import sallyport.iface.mss.{MssClamp, MssFinder}
 import sallyport.iface.parse.{HeaderParser, PacketKey, SpdKey}
 import sallyport.iface.prefixes.{PolicyPlace, PrefixKey}
-import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceivePath, ReceivePathEvents}
+import sallyport.iface.receive.{FrameVerdict, ReceiveControl, ReceivePath, ReceivePathEvents, WholeMeta}
 import sallyport.iface.stream.PacketGate
 import sallyport.iface.tfc.{DummySource, TfcPadder}
 import sallyport.iface.usage.{EncryptUsage, UsageEvent}
@@ -26,6 +25,7 @@ class InnerEncryptEvents extends Bundle {
   val path = new ReceivePathEvents
   val drops = new InnerDrops
   val inject = new InjectorEvents
+  val hairpin = new HairpinEvents
 
   /** A look-up of a flow, of an entry by prefixes or of a rule met a row with a flipped bit. */
   val flowRowUpset = Bool()
@@ -67,9 +67,10 @@ class InnerEncryptEvents extends Bundle {
  * they are too long for their SPD entry, and padded if they are too short for it ([[TfcPadder]]);
  * punted frames as they came, behind a header, to `punt`; the rest nowhere. Frames of the
  * management CPU, from `inject`, are judged like those from the port, at a limited rate
- * ([[Injector]]): so what the box itself sends is protected by its policies. A bump in the wire
- * sends nothing there. [[DummySource]] puts packets of its own between them. [[EncryptUsage]]
- * counts those for the link beside their way, whole, and stops what its SA may not send any more.
+ * ([[Injector]]): so what the box itself sends is protected by its policies. Decrypted packets for
+ * another tunnel come by [[Hairpin]], and leave protected or not at all. A bump in the wire sends
+ * nothing there. [[DummySource]] puts packets of its own between them. [[EncryptUsage]] counts
+ * those for the link beside their way, whole, and stops what its SA may not send any more.
  * Each drop has an event. A dead CPU costs punted frames alone ([[PuntQueue]]); a stalled link
  * fills the receive queues, whose overflows are events.
  *
@@ -98,6 +99,9 @@ class InnerEncrypt(
     /** Frames of the management CPU, as if from the port. */
     val inject = Flipped(PacketStream(new NoMeta))
     val injectLimit = Input(new TokenLimit)
+
+    /** Frames out of tunnels, for others. */
+    val hairpin = Flipped(PacketStream(new HairpinMeta))
     val out = PacketStream(new LinkMeta)
     val punt = PacketStream(new NoMeta)
     val flowTable = Flipped(new TablePort)
@@ -135,11 +139,17 @@ class InnerEncrypt(
       beats = 128
     )
   )
-  private val injector = Module(new Injector(new RxMeta, config.chip.injectBeats)(InnerEncrypt.measured))
+  private val injector = Module(new Injector(new WholeMeta, config.chip.injectBeats)(InnerEncrypt.measured))
   injector.io.enable := io.receive.enable && !io.receive.bump
   injector.io.limit := io.injectLimit
   injector.io.in <> io.inject
-  path.io.inject.get <> injector.io.out
+  private val hairpin = Module(new Hairpin(beats = 512))
+  hairpin.io.enable := io.receive.enable && !io.receive.bump
+  hairpin.io.in <> io.hairpin
+  private val others = Module(new PacketArbiter(new WholeMeta, 2))
+  others.io.in(0) <> injector.io.out
+  others.io.in(1) <> hairpin.io.out
+  path.io.inject.get <> others.io.out
   path.io.control := io.receive
   // Red fragments are in transit: a gateway sends no message about them.
   path.io.own.valid := false.B
@@ -157,12 +167,17 @@ class InnerEncrypt(
   private val packetKey = Mux(early.valid, PacketKey(early.bits), returning.bits)
 
   // The network of the frame, and of the packet in an ICMP error a cycle before. A bump in the wire
-  // has one.
+  // has one. A packet out of a tunnel keeps the network that it has there.
   private val networks = Module(networkTable())
   networks.io.table <> io.networkTable
   networks.io.vlan := path.io.vlan.get
   private val network = WireDefault(networks.io.network)
   when(io.receive.bump)(network := 0.U.asTypeOf(network))
+  private val tunnel = ShiftRegister(path.io.tunnel.get, Networks.latency)
+  when(tunnel.valid) {
+    network.number := tunnel.bits
+    network.upset := false.B
+  }
   require(
     Networks.latency == HeaderParser.alignLatency(ethernet = true),
     "the network is known with the destination"
@@ -225,6 +240,7 @@ class InnerEncrypt(
   classifier.io.findings.bits.policy := decision.io.out
   classifier.io.findings.bits.upset := decision.io.upset
   classifier.io.findings.bits.injected := ShiftRegister(path.io.injected, lookups)
+  classifier.io.findings.bits.hairpin := ShiftRegister(path.io.hairpin, lookups)
   private val chosen = Module(new SaByDscp)
   chosen.io.in := classifier.io.verdict
   chosen.io.table <> io.dscpSaTable
@@ -283,6 +299,7 @@ class InnerEncrypt(
   io.events.path := path.io.events
   io.events.drops := classifier.io.drops
   io.events.inject := injector.io.events
+  io.events.hairpin := hairpin.io.events
   io.events.flowRowUpset := flows.rowUpset
   io.events.policyRowUpset := prefixes.io.rowUpset
   io.events.ruleRowUpset := rules.rowUpset
@@ -307,9 +324,10 @@ object InnerEncrypt {
   private def sourceOf(key: UInt): PrefixKey =
     PrefixKey(FlowRow.network(key), FlowRow.version(key)(1), FlowRow.srcAddr(key))
 
-  private def measured(bytes: UInt): RxMeta = {
-    val meta = Wire(new RxMeta)
+  private def measured(bytes: UInt): WholeMeta = {
+    val meta = WireDefault(0.U.asTypeOf(new WholeMeta))
     meta.length := bytes
+    meta.injected := true.B
     meta
   }
 

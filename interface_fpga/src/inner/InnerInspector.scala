@@ -12,6 +12,7 @@ import sallyport.iface.fragmentation.FragmentCut
 import sallyport.iface.headers.{ChecksumUpdate, Ecn, EthernetHeader, IpHeader, Ipv4Header, VlanTags}
 import sallyport.iface.parse.{EtherClass, HeaderFields}
 import sallyport.iface.receive.{AddressCheck, BoxAddresses, FrameJudge}
+import sallyport.iface.tracking.UpperFields
 import sallyport.iface.usage.UsageCharge
 
 /** The facts about one decrypted or bypassed packet when all look-ups have answered. */
@@ -81,6 +82,10 @@ class InspectorVerdict extends Bundle {
   val units = UInt(FragmentCut.unitsBits.W)
   val rewrite = new IpRewrite
   val nextHopMac = UInt(48.W)
+
+  /** With `forward`: to another tunnel, with `tunnel`, and not to the port ([[Hairpin]]). */
+  val hairpin = Bool()
+  val tunnel = new HairpinMeta
 
   /** None of a frame, which has its own. */
   val tags = new VlanTags
@@ -232,9 +237,11 @@ class InnerInspector extends Module {
   private val hostUpset = ask(!in.frame && in.nextHop.hostUpset)
   private val prefixUpset = ask(!in.frame && in.nextHop.prefixUpset)
   private val unresolved = ask(!in.frame && in.nextHop.unresolved)
-  private val noNextHop = ask(!in.frame && !in.nextHop.known)
+  // A packet in clear is not for tunnels: it is at black already.
+  private val noNextHop = ask(!in.frame && (!in.nextHop.known || in.nextHop.hairpin && in.bypass))
+  private val hairpin = ask(!in.frame && in.nextHop.hairpin)
   private val disabled = ask(!io.enable)
-  private val tooLong = ask(isOfPacket && fields.totalLength > io.mtu)
+  private val tooLong = ask(isOfPacket && fields.totalLength > io.mtu && (in.frame || !in.nextHop.hairpin))
   private val mayCut = RegNext(io.mtu >= FragmentCut.minMtuV4.U)
   private val prefix = ClearPrefix.tags(in.outerTos)
   private val cuttable = ask(
@@ -253,6 +260,10 @@ class InnerInspector extends Module {
   private val frameBytes1 = RegNext(in.frameBytes)
   private val mac1 = RegNext(in.nextHop.mac)
   private val sa1 = RegNext(Mux(in.bypass, 0.U, in.sa))
+  private val tunnel1 = Wire(new HairpinMeta)
+  tunnel1.network := RegNext(fields.network)
+  tunnel1.upper.valid := RegNext(fields.fragment && fields.tracked)
+  tunnel1.upper.bits := RegNext(UpperFields(fields))
   private val tags1 = RegNext(Mux(in.frame, VlanTags.none, in.nextHop.tags))
 
   // Stage 2: the first that fits.
@@ -324,6 +335,8 @@ class InnerInspector extends Module {
   })
   verdict.punt.sa := RegNext(sa1)
   verdict.punt.injected := false.B
+  verdict.punt.hairpin := false.B
+  verdict.punt.network := verdict.tunnel.network
   verdict.length := RegNext(Mux(frame1, frameBytes1, length1))
   // A frame that is cut ends where its IP packet does: the fragmenter goes by that one's length.
   when(is(forward) && cuts) { verdict.length := RegNext(length1 + Mux(frame1, EthernetHeader.bytes.U, 0.U)) }
@@ -335,6 +348,8 @@ class InnerInspector extends Module {
   verdict.rewrite.ttl := Mux(delivers, RegNext(ttl1), RegNext(ttl1 - 1.U))
   verdict.rewrite.checksum := ChecksumUpdate.fold(Mux(delivers, sumOfLocal2, sum2))
   verdict.nextHopMac := RegNext(mac1)
+  verdict.hairpin := is(forward) && RegNext(hairpin)
+  verdict.tunnel := RegNext(tunnel1)
   verdict.tags := RegNext(tags1)
   io.verdict.valid := RegNext(valid2, false.B)
   io.verdict.bits := RegNext(verdict)

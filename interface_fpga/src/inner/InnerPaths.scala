@@ -109,6 +109,7 @@ class InnerPaths(
   decrypt.io.injectLimit := registers.tokenLimit(InnerRegs.limitInject)
   decrypt.io.in <> io.fromLink
   io.macTx <> decrypt.io.mac
+  encrypt.io.hairpin <> decrypt.io.hairpin
   decrypt.io.puntLimits := VecInit(InnerPaths.decryptLimits.map(registers.tokenLimit))
   decrypt.io.selectorTable <> registers.io.table(InnerTables.selector)
   decrypt.io.ruleTable <> registers.io.table(InnerTables.inboundRule)
@@ -195,6 +196,11 @@ class InnerPaths(
       InnerCounters.dropInjectClosed -> encrypt.io.events.inject.dropDisabled,
       InnerCounters.dropInjectSize -> encrypt.io.events.inject.dropLength,
       InnerCounters.dropInjectPunt -> encrypt.io.events.drops.injectPunt,
+      InnerCounters.rxHairpin -> encrypt.io.events.hairpin.sent,
+      InnerCounters.txHairpin -> encrypt.io.events.hairpin.sent,
+      InnerCounters.dropHairpinClear -> encrypt.io.events.drops.hairpinClear,
+      InnerCounters.dropHairpinClosed -> encrypt.io.events.hairpin.dropClosed,
+      InnerCounters.dropHairpinOverflow -> encrypt.io.events.hairpin.dropOverflow,
       InnerCounters.dropLifetime -> encrypt.io.events.dropLifetime,
       InnerCounters.dropPuntMtu -> punt.refused(PuntGroup.mtu),
       InnerCounters.puntLocal -> punt.punted(PuntReason.local),

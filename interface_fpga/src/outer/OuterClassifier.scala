@@ -260,6 +260,8 @@ class OuterClassifier extends Module {
   verdict.toWhole := is(toWhole)
   verdict.toPunt := frame.punts || reasons.map(_._1).reduce(_ || _)
   verdict.injected := false.B
+  verdict.hairpin := false.B
+  verdict.network := 0.U
   verdict.reason := Mux(frame.punts, frame.reason, Mux1H(reasons.map { case (punt, reason) => punt -> reason.U }))
   verdict.strip := Mux(frame.crosses, 0.U, RegNext(Mux(whole, 0.U, Mux(esp, espStrip1, l2Bytes1))))
   verdict.link := Mux(frame.crosses, RegNext(crossing), RegNext(link))

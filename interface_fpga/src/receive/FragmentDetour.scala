@@ -4,6 +4,7 @@ package sallyport.iface.receive
 import chisel3._
 import chisel3.util._
 import sallyport.common.clock.QuietClock
+import sallyport.common.registers.map.NetworkRow
 import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketStream}
 import sallyport.iface.mac.RxMeta
 import sallyport.iface.parse.ExtensionSkip
@@ -13,8 +14,11 @@ import sallyport.iface.tracking.{TrackerConfig, UpperFields}
 /** Metadata of a frame that has gone by, or round, a [[FragmentPath]]. */
 class WholeMeta extends RxMeta {
 
-  /** From the management CPU, and not from the port. */
+  /** Not from the port, but from the management CPU, or out of a tunnel. */
   val injected = Bool()
+
+  /** With `injected`: out of a tunnel of that network. */
+  val tunnel = Valid(UInt(NetworkRow.network.width.W))
 
   /** A fragment whose sender has to be told ([[FragmentNotice]]). */
   val notice = Bool()
@@ -35,8 +39,9 @@ class WholeMeta extends RxMeta {
  * passes: 3 cycles, and one more if the packet before it went round. Stalls `in` when `out` does.
  * The path's clock stops while there is nothing on it.
  *
- * @param injects has `inject`, whose frames of the management CPU join the others behind the path:
- *                so none of them can be put together with a fragment that somebody has forged
+ * @param injects has `inject`, whose frames have not come from the port and join the others behind
+ *                the path: so none of them can be put together with a fragment that somebody has
+ *                forged
  */
 class FragmentDetour(p: ReassemblyConfig, tracking: TrackerConfig, ends: Boolean, injects: Boolean = false)
     extends Module {
@@ -51,7 +56,7 @@ class FragmentDetour(p: ReassemblyConfig, tracking: TrackerConfig, ends: Boolean
     val skip = Input(new ExtensionSkip)
     val limits = Input(new FragmentLimits)
     val in = Flipped(PacketStream(new RxMeta))
-    val inject = Option.when(injects)(Flipped(PacketStream(new RxMeta)))
+    val inject = Option.when(injects)(Flipped(PacketStream(new WholeMeta)))
     val back = Flipped(PacketStream(new RxMeta))
     val out = PacketStream(new WholeMeta)
     val ready = Output(Bool())
@@ -81,14 +86,10 @@ class FragmentDetour(p: ReassemblyConfig, tracking: TrackerConfig, ends: Boolean
 
   private val join = Module(new PacketArbiter(new WholeMeta, if (injects) 3 else 2))
   join.io.in(1) <> path.io.out
-  for (
-    (to, from, injected) <-
-      Seq((join.io.in.head, steer.io.straight, false)) ++ io.inject.map((join.io.in.last, _, true))
-  )
-    ConnectStream(to, from) { (to, from) =>
-      to := 0.U.asTypeOf(to)
-      to.length := from.length
-      to.injected := injected.B
-    }
+  ConnectStream(join.io.in.head, steer.io.straight) { (to, from) =>
+    to := 0.U.asTypeOf(to)
+    to.length := from.length
+  }
+  io.inject.foreach(join.io.in.last <> _)
   io.out <> join.io.out
 }

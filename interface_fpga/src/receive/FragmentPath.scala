@@ -131,6 +131,7 @@ class FragmentPath(p: ReassemblyConfig, tracking: TrackerConfig, ends: Boolean) 
   ConnectStream(merge.io.in(0), steer.io.out(0)) { (to, from) =>
     to.length := from.info.length
     to.injected := false.B
+    to.tunnel := 0.U.asTypeOf(to.tunnel)
     to.notice := from.info.notice
     to.upper := from.upper
   }

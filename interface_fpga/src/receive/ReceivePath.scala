@@ -5,9 +5,10 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.queue.RingDelay
+import sallyport.common.registers.map.NetworkRow
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream}
 import sallyport.iface.cpu.{PuntEvents, PuntQueue}
-import sallyport.iface.mac.{MacReceive, MacReceiveEvents, RxMeta}
+import sallyport.iface.mac.{MacReceive, MacReceiveEvents}
 import sallyport.iface.parse.{HeaderFields, HeaderParser, IpWindow, OuterTag, PacketKey}
 import sallyport.iface.reassembly.ReassemblyConfig
 import sallyport.iface.stream.{LookupStage, PacketSteer}
@@ -27,8 +28,12 @@ class FrameVerdict extends Bundle {
   /** With `toPunt`: a value of [[sallyport.common.registers.map.PuntReason]]. */
   val reason = UInt(8.W)
 
-  /** With `toPunt`: it came from the management CPU. */
+  /** With `toPunt`: it came from the management CPU, or out of a tunnel. */
   val injected = Bool()
+  val hairpin = Bool()
+
+  /** With `toPunt`: the packet's. */
+  val network = UInt(NetworkRow.network.width.W)
 
   /** With `toLink`: the metadata of the packet. */
   val link = new LinkMeta
@@ -50,12 +55,12 @@ class ReceivePathEvents extends Bundle {
  * [[FragmentDetour]] knows its datagram, while other frames may overtake it; `fields` starts the
  * chip's own look-ups, which cannot stall and answer each with one `verdict`, in order, after any
  * latency ([[LookupStage]]); `early` and `returning` start those of selectors
- * ([[HeaderParser]]). Frames of the management CPU, from `inject`, join the others behind the
- * detour, in turn; `injected` tells them apart. Frames for the link leave at `out` with their
- * Ethernet header, punted ones at `punt`, those `toWhole` back on the detour, which makes whole
- * datagrams of them, the others nowhere: the look-up that drops one counts it. A dead management
- * CPU costs punted frames alone ([[PuntQueue]]); a stalled `out` fills the receive queues, whose
- * overflows are events. High frames pass the others there, and nowhere else.
+ * ([[HeaderParser]]). Frames that have not come from the port, from `inject`, join the others
+ * behind the detour, in turn; `injected` tells them apart. Frames for the link leave at `out` with
+ * their Ethernet header, punted ones at `punt`, those `toWhole` back on the detour, which makes
+ * whole datagrams of them, the others nowhere: the look-up that drops one counts it. A dead
+ * management CPU costs punted frames alone ([[PuntQueue]]); a stalled `out` fills the receive
+ * queues, whose overflows are events. High frames pass the others there, and nowhere else.
  *
  * A frame every 2 cycles, a beat a cycle. From the last beat of a frame to its first at `out`: 24
  * cycles and the latency of the look-ups.
@@ -68,7 +73,7 @@ class ReceivePathEvents extends Bundle {
  * @param reassembly   room for fragments that are put together
  * @param tracking     room for the fields of first fragments
  * @param ends         datagrams that end at this port are put together ([[FragmentJudge]])
- * @param errors       show `early`, `returning`, `aligned` and `vlan`
+ * @param errors       show `early`, `returning`, `aligned`, `vlan` and `tunnel`
  * @param injects      has `inject`
  * @param waiting      frames that may wait for their verdicts: more than half of its cycles
  * @param beats        beats of them: more than its cycles
@@ -97,11 +102,12 @@ class ReceivePath[V <: FrameVerdict](
      */
     val own = Flipped(Valid(new LocalAddresses))
     val mac = Flipped(Valid(new MacBeat))
-    val inject = Option.when(injects)(Flipped(PacketStream(new RxMeta)))
+    val inject = Option.when(injects)(Flipped(PacketStream(new WholeMeta)))
     val fields = Valid(new HeaderFields)
 
-    /** With `fields`. */
+    /** With `fields`: as of [[WholeMeta]]; `hairpin`: out of a tunnel. */
     val injected = Output(Bool())
+    val hairpin = Output(Bool())
     val early = Option.when(errors)(Valid(new HeaderFields))
     val returning = Option.when(errors)(Valid(UInt(PacketKey.bits.W)))
     val aligned = Option.when(errors)(Valid(new IpWindow(HeaderParser.words(ethernet = true))))
@@ -111,6 +117,9 @@ class ReceivePath[V <: FrameVerdict](
      * `aligned`.
      */
     val vlan = Option.when(errors)(Valid(UInt(OuterTag.idBits.W)))
+
+    /** In place of `vlan`: the network of a frame out of a tunnel. */
+    val tunnel = Option.when(errors)(Valid(UInt(NetworkRow.network.width.W)))
     val verdict = Flipped(Valid(verdictType))
     val out = PacketStream(verdictType)
     val punt = PacketStream(new NoMeta)
@@ -157,8 +166,12 @@ class ReceivePath[V <: FrameVerdict](
   parser.io.in.bits.bytes := stage.io.launch.bits.bytes
   parser.io.in.bits.length := stage.io.launch.bits.meta.length
   for (vlan <- io.vlan) {
-    vlan.valid := stage.io.launch.valid
+    vlan.valid := stage.io.launch.valid && !stage.io.launch.bits.meta.tunnel.valid
     vlan.bits := OuterTag.id(stage.io.launch.bits.bytes)
+  }
+  for (tunnel <- io.tunnel) {
+    tunnel.valid := stage.io.launch.valid && stage.io.launch.bits.meta.tunnel.valid
+    tunnel.bits := stage.io.launch.bits.meta.tunnel.bits
   }
   // A fragment has the upper-layer fields of its datagram.
   private val earlier = HeaderParser.earlier(ethernet = true)
@@ -176,6 +189,7 @@ class ReceivePath[V <: FrameVerdict](
   io.returning.zip(parser.io.returning).foreach { case (to, from) => to := from }
   io.aligned.zip(parser.io.aligned).foreach { case (to, from) => to := from }
   io.injected := metaAtEnd.injected
+  io.hairpin := metaAtEnd.tunnel.valid
   stage.io.result := io.verdict
 
   private val steer = Module(new PacketSteer(verdictType, 3))
@@ -199,6 +213,8 @@ class ReceivePath[V <: FrameVerdict](
     to.reason := from.reason
     to.sa := 0.U
     to.injected := from.injected
+    to.hairpin := from.hairpin
+    to.network := from.network
   }
   io.punt <> punt.io.out
   io.cycles := punt.io.cycles

@@ -103,7 +103,10 @@ func (c *compiler) hops() {
 		if hop.Network != 0 && !own.InReach(hop) {
 			mac = xfrm.MAC{} // its VLAN has left the VRF
 		}
-		if mac != (xfrm.MAC{}) && ip != model.Nowhere {
+		switch {
+		case ip == model.Back:
+			h.Row = backRow()
+		case mac != (xfrm.MAC{}) && ip != model.Nowhere:
 			h.Row = hopRow(mac, c.m.TagsOf(own.HopVLAN(dev, ip)), hop.Network == 0 && own.LeadsInside(dev, ip.Is6()))
 		}
 		c.out.Hops[dev][index] = h

@@ -196,6 +196,14 @@ func hopRow(mac xfrm.MAC, tags []byte, subnet bool) Row {
 	return row
 }
 
+// backRow is the next hop of packets out of tunnels that go back to black, through another tunnel.
+func backRow() Row {
+	row := newRow(regs.NextHopRow.Bits)
+	regs.NextHopRow.Valid.Put(row, 1)
+	regs.NextHopRow.Hairpin.Put(row, 1)
+	return row
+}
+
 // hostRow is a host straight behind a port.
 func hostRow(host model.NextHop, mac xfrm.MAC, tags []byte) Row {
 	f, row := regs.HostRow, newRow(regs.HostRow.Bits)

@@ -60,7 +60,7 @@ func (c *compiler) gatewaysOf(dev string, network int, own *model.Model) error {
 			}
 			continue
 		}
-		if ip != model.Nowhere {
+		if ip != model.Nowhere && ip != model.Back {
 			c.want(own, hop)
 		}
 	}
@@ -69,6 +69,9 @@ func (c *compiler) gatewaysOf(dev string, network int, own *model.Model) error {
 
 // ways makes those of all prefixes, or, of a part, of those whose routes were learned anew.
 func (c *compiler) ways() error {
+	if i := slices.IndexFunc(c.m.Routes, func(r model.Route) bool { return r.Dev == model.Tunnels }); i >= 0 && c.sizes.Prefixes[xfrm.Red] == 0 {
+		return xfrm.Errorf(xfrm.Pos{}, "this inner chip has no tree of prefixes, and the route to %s dev %s needs one: delete it", c.m.Routes[i].Prefix, model.Tunnels)
+	}
 	for _, dev := range c.trees() {
 		if c.standing != nil {
 			c.out.Ways[dev] = c.learnedWays(dev, dev, 0, c.m)

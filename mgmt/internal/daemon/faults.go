@@ -59,6 +59,14 @@ func (d *Daemon) towardsBlack(protected bool) answers {
 	return toBlack(byPolicy)
 }
 
+// betweenTunnels answers the senders of packets out of a tunnel for another one, which may be too
+// long for that one.
+func (d *Daemon) betweenTunnels() answers {
+	to := d.towardsBlack(true)
+	to.mtu = (*session.View).TooLong
+	return to
+}
+
 // judge says which fault the sender of a packet is told of; false: none.
 type judge func(v *session.View, flow xfrm.Selector) (punt.Fault, bool)
 

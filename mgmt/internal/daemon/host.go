@@ -31,6 +31,7 @@ type host struct {
 	ports   [2]punt.Device         // what the devices are
 	queues  map[uint32]chan []byte // frames that the red port's chip punted, by their reasons
 	own     map[uint32]chan []byte // and Linux's own
+	hairpin map[uint32]chan []byte // and those out of tunnels for others
 	paths   chan model.PathReport
 	strays  *punt.Strays
 	// hosts at the ports that packets went to and that have no row, and packets to those at red
@@ -40,19 +41,24 @@ type host struct {
 	apart      *rib.VRFs                // those of VRFs; nil likewise
 }
 
-// kept is where a punted frame is seen to in this process; nil if it is Linux's. A frame of Linux's
-// own never is, so that none goes round.
+// kept is where a punted frame is seen to in this process; nil if it is Linux's. Linux never gets its
+// own back, so that none goes round. Nor does it get one out of a tunnel for another one, which it
+// could send on in clear.
 func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 	if header.Port != transport.PortRed {
 		return nil
 	}
-	if !header.Injected {
+	queues := h.own
+	switch {
+	case header.Hairpin:
+		queues = h.hairpin
+	case !header.Injected:
 		return h.queues[header.Reason]
 	}
-	if queue := h.own[header.Reason]; queue != nil {
+	if queue := queues[header.Reason]; queue != nil {
 		return queue
 	}
-	return h.own[regs.PuntReasonPolicy]
+	return queues[regs.PuntReasonPolicy]
 }
 
 // ofTunnels are the reasons of packets that came by an SA.
@@ -60,14 +66,10 @@ var ofTunnels = []uint32{
 	regs.PuntReasonTunnel, regs.PuntReasonTunnelMtu, regs.PuntReasonTunnelTtl, regs.PuntReasonTunnelHost, regs.PuntReasonTunnelRoute,
 }
 
-// apart says whether a frame came out of a tunnel of a VRF, or may have: Linux's devices are in
-// none, and a message to its sender would meet the policies of none.
-func (d *Daemon) apart(header transport.PuntHeader) bool {
-	if header.Port != transport.PortRed || header.Injected || !slices.Contains(ofTunnels, header.Reason) {
-		return false
-	}
-	v, err := d.session.View()
-	return v == nil || err != nil || v.Apart(header.SA)
+// apart says whether a frame came out of a tunnel of a VRF: Linux's devices are in none, and a
+// message to its sender would meet the policies of none.
+func apart(header transport.PuntHeader) bool {
+	return header.Port == transport.PortRed && header.Network != 0 && (header.Hairpin || slices.Contains(ofTunnels, header.Reason))
 }
 
 // hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a
@@ -114,7 +116,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		return errors.Join(err, devices.Close())
 	}
 	d.host = &host{
-		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan []byte{}, own: map[uint32]chan []byte{},
+		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan []byte{}, own: map[uint32]chan []byte{}, hairpin: map[uint32]chan []byte{},
 		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan model.NextHop, mostAsking),
 	}
 	d.host.routes = map[string]*rib.Follower{}
@@ -151,16 +153,20 @@ func (d *Daemon) Relay(ctx context.Context) error {
 		deliver := func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) }
 		return d.answerAsking(ctx, frames, deliver, answer)
 	})
-	serve(d.host.own, regs.PuntReasonPolicy, func(frames <-chan []byte) error {
-		// A policy that punts to Linux would give it what it has sent.
-		lost := func([]byte) error { return nil }
-		return d.answerAsking(ctx, frames, lost, own)
-	})
+	back := d.betweenTunnels()
+	// A policy that punts to Linux would give it its own frames, or those for a tunnel alone.
+	lost := func([]byte) error { return nil }
+	asking := func(to answers) func(frames <-chan []byte) error {
+		return func(frames <-chan []byte) error { return d.answerAsking(ctx, frames, lost, to) }
+	}
+	serve(d.host.own, regs.PuntReasonPolicy, asking(own))
+	serve(d.host.hairpin, regs.PuntReasonPolicy, asking(back))
 	tooLong := func(to answers) func(frames <-chan []byte) error {
 		return func(frames <-chan []byte) error { return d.tellSenders(ctx, frames, to) }
 	}
 	serve(d.host.queues, regs.PuntReasonMtu, tooLong(answer))
 	serve(d.host.own, regs.PuntReasonMtu, tooLong(own))
+	serve(d.host.hairpin, regs.PuntReasonMtu, tooLong(back))
 	serve(d.host.queues, regs.PuntReasonTunnelMtu, tooLong(tunnel))
 	serve(d.host.queues, regs.PuntReasonClearMtu, tooLong(clear))
 	faults := func(fault judge, to answers) func(frames <-chan []byte) error {
@@ -192,7 +198,7 @@ func (d *Daemon) Relay(ctx context.Context) error {
 					d.tell(e)
 				}
 			}
-			if d.apart(header) {
+			if apart(header) {
 				d.host.devices.Refuse()
 				return true
 			}

@@ -142,16 +142,10 @@ func (e *engine) punt(port, reason byte, frame string) {
 	e.message(port, reason, 0, data)
 }
 
-// message is the same; `injected` of Linux's own is 1.
-func (e *engine) message(port, reason, injected byte, data []byte) {
+// message is the same; `flags` are 1 of Linux's own, 2 for another tunnel, and four times the network.
+func (e *engine) message(port, reason, flags byte, data []byte) {
 	e.t.Helper()
-	e.tunnel(port, reason, injected, 0, data)
-}
-
-// tunnel is a message whose packet came by the inbound SA of a row.
-func (e *engine) tunnel(port, reason, injected, row byte, data []byte) {
-	e.t.Helper()
-	header := append([]byte{port, reason, 0, injected, byte(len(data) >> 8), byte(len(data)), 0, row}, make([]byte, 8)...)
+	header := append([]byte{port, reason, 0, flags, byte(len(data) >> 8), byte(len(data)), 0, 0}, make([]byte, 8)...)
 	if _, err := e.conn.Write(append(header, data...)); err != nil {
 		e.t.Fatal(err)
 	}

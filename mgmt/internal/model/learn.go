@@ -186,11 +186,10 @@ func (m *Model) forgetApart() {
 	}
 }
 
-// Treed says whether packets of a VRF need a tree of routes: some lead to gateways, or Linux has
-// some. Without, packets go to hosts that have rows of their own, and the chip has room for few
-// trees.
+// Treed says whether packets of a VRF need a tree of routes: some lead to gateways or back to black,
+// or Linux has some. Without, packets go to hosts, which have rows of their own.
 func (m *Model) Treed() bool {
-	return m.FromLinux[xfrm.Red].Somewhere() || slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Via.IsValid() })
+	return m.FromLinux[xfrm.Red].Somewhere() || slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Via.IsValid() || r.Dev == Tunnels })
 }
 
 // Way is where packets to a prefix go that leave by a port: to one of some next hops, or, without
@@ -204,8 +203,16 @@ type Way struct {
 // Nowhere is the next hop of packets that go nowhere: no host has this address.
 var Nowhere = netip.IPv6Unspecified()
 
+// Back is the next hop of packets out of tunnels that go back to black through another tunnel: no
+// host has this address.
+var Back = netip.IPv4Unspecified()
+
+// Tunnels is the device of written routes that lead there.
+const Tunnels = "black encap xfrm"
+
 // WayOf is where packets to a prefix itself go that leave by a port, if anything says so: its
-// written route comes first, then the port's own network, then Linux's route.
+// written route comes first, then the port's own network, then of red a route back to black, then
+// Linux's route.
 func (m *Model) WayOf(dev string, p netip.Prefix) (Way, bool) {
 	if m.Bump() || !learned.Treeable(p) || p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() {
 		return Way{}, false
@@ -217,6 +224,9 @@ func (m *Model) WayOf(dev string, p netip.Prefix) (Way, bool) {
 	}
 	if slices.ContainsFunc(m.Addrs, func(a Address) bool { return a.Dev == dev && a.Prefix.Masked() == p }) {
 		return Way{Prefix: p}, true
+	}
+	if dev == xfrm.Red && slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Prefix == p && r.Dev == Tunnels }) {
+		return Way{Prefix: p, Via: []netip.Addr{Back}}, true
 	}
 	if r := m.FromLinux[dev].Find(p); r != nil && r.OnChip() {
 		return linuxWay(r), true
@@ -235,7 +245,7 @@ func (m *Model) Ways(dev string) (ways []Way) {
 		}
 	}
 	for _, r := range m.Routes {
-		if r.Dev == dev {
+		if r.Dev == dev || dev == xfrm.Red && r.Dev == Tunnels {
 			add(r.Prefix)
 		}
 	}
@@ -287,6 +297,9 @@ func (m *Model) Gateways(dev string) (hops []netip.Addr) {
 	}
 	if m.FromLinux[dev].Nowhere() {
 		hops = append(hops, Nowhere)
+	}
+	if dev == xfrm.Red && slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == Tunnels }) {
+		hops = append(hops, Back)
 	}
 	slices.SortFunc(hops[written:], netip.Addr.Compare)
 	return hops

@@ -55,6 +55,7 @@ type (
 		Gateway  *netip.Addr   `json:"gateway,omitempty"`
 		Via      *viaJSON      `json:"via,omitempty"` // a gateway of the other family
 		Dev      string        `json:"dev,omitempty"`
+		Encap    string        `json:"encap,omitempty"`
 		Table    string        `json:"table,omitempty"`
 		Protocol string        `json:"protocol,omitempty"`
 		Metric   uint32        `json:"metric,omitempty"`
@@ -141,6 +142,9 @@ func (m *Model) routeObjects() []routeJSON {
 	for _, net := range m.networks() {
 		for _, r := range net.Routes {
 			o := routeJSON{Dst: destination(r.Prefix), Dev: r.String(), Flags: []string{}}
+			if r.Dev == Tunnels {
+				o.Dev, o.Encap = xfrm.Black, "xfrm"
+			}
 			if net.Name != "" {
 				o.Table = fmt.Sprint(net.Table)
 			}

@@ -78,7 +78,11 @@ func (m *Model) route(c xfrm.Route) error {
 	}
 	var place Place
 	var err error
-	if m.Interface(c.Dev) != nil {
+	if c.Encap {
+		if place = (Place{Dev: Tunnels}); !c.Del && !learned.Treeable(c.Prefix) {
+			err = tooLongForTree(c)
+		}
+	} else if m.Interface(c.Dev) != nil {
 		if place = (Place{Dev: c.Dev}); !c.Del {
 			err = checkInterfaceRoute(c)
 		}
@@ -128,9 +132,13 @@ func checkInterfaceRoute(c xfrm.Route) error {
 	case c.Prefix.Addr().IsMulticast():
 		return xfrm.Errorf(c.Pos, "packets to groups are never routed to an XFRM interface: leave the route to %s out", c.Prefix)
 	case !learned.Treeable(c.Prefix):
-		return xfrm.Errorf(c.Pos, "the route to %s is longer than /64, which the tree of prefixes cannot hold: give a shorter one", c.Prefix)
+		return tooLongForTree(c)
 	}
 	return nil
+}
+
+func tooLongForTree(c xfrm.Route) error {
+	return xfrm.Errorf(c.Pos, "the route to %s is longer than /64, which the tree of prefixes cannot hold: give a shorter one", c.Prefix)
 }
 
 // PlaceOf finds the device whose network an address is in. A link-local address may be at any.

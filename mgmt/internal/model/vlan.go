@@ -185,23 +185,6 @@ func (m *Model) NetworkOf(vrf string) int {
 	return 0
 }
 
-// VRFInside is the VRF of the packets that an SA carries: that of all policies that name it.
-func (m *Model) VRFInside(sa *SA) string {
-	for _, key := range endsOfSA(sa) {
-		vrf, is := "", false
-		m.Policies.ends.Ascend(template{ends: key}, func(t template) bool {
-			if is = t.ends == key && t.p.Names(&sa.State); is {
-				vrf = t.p.VRF
-			}
-			return t.ends == key && !is
-		})
-		if is {
-			return vrf
-		}
-	}
-	return ""
-}
-
 // Inside is the model as packets of a VRF meet it: with its addresses, routes and hosts alone.
 // Policies and SAs are not in it. That of no VRF is the model itself.
 func (m *Model) Inside(vrf string) *Model {
@@ -248,7 +231,7 @@ func (m *Model) vrfOfRoute(c xfrm.Route) (of *VRF, err error) {
 		switch {
 		case named == nil:
 			return nil, noVRF(c.VRF, c.Pos)
-		case c.Dev != "" && named != of:
+		case c.Dev != "" && named != of && !c.Encap:
 			return nil, xfrm.Errorf(c.Pos, "%s is not in the VRF %s: the routes of a VRF are on its VLANs", c.Dev, c.VRF)
 		}
 		of = named

@@ -83,64 +83,69 @@ const (
 	InnerCounterDropFragFull              = 75
 	InnerCounterPolicyRowUpset            = 76
 	InnerCounterNetworkRowUpset           = 77
-	InnerCounterLinkRxPackets             = 78
-	InnerCounterLinkRxLost                = 79
-	InnerCounterLinkResyncs               = 80
-	InnerCounterDropTxDisabled            = 81
-	InnerCounterDropNoSelector            = 82
-	InnerCounterDropReplayed              = 83
-	InnerCounterDropTooOld                = 84
-	InnerCounterDropSelectorMismatch      = 85
-	InnerCounterDropInnerMalformed        = 86
-	InnerCounterDropInnerChecksum         = 87
-	InnerCounterDropInnerNotIp            = 88
-	InnerCounterDropInnerExtensionHeaders = 89
-	InnerCounterDropInnerTtlExpired       = 90
-	InnerCounterDropEcn                   = 91
-	InnerCounterDropNoNextHop             = 92
-	InnerCounterTxFrames                  = 93
-	InnerCounterTxBytes                   = 94
-	InnerCounterDropInnerLifetime         = 95
-	InnerCounterInjectFrames              = 96
-	InnerCounterDropInjectDisabled        = 97
-	InnerCounterDropInjectLength          = 98
-	InnerCounterEcnUnexpected             = 99
-	InnerCounterDropFragmentOffset        = 100
-	InnerCounterDropInClearDenied         = 101
-	InnerCounterDropWindowUpset           = 102
-	InnerCounterWindowTopRepaired         = 103
-	InnerCounterWindowTopLost             = 104
-	InnerCounterWindowRowFilled           = 105
-	InnerCounterControlRepaired           = 106
-	InnerCounterDropInboundRuleUpset      = 107
-	InnerCounterInboundRuleRowUpset       = 108
-	InnerCounterDropInnerMartian          = 109
-	InnerCounterDropInnerOwnSource        = 110
-	InnerCounterDropRedSource             = 111
-	InnerCounterSelectorRowUpset          = 112
-	InnerCounterNextHopRowUpset           = 113
-	InnerCounterDropUnresolved            = 114
-	InnerCounterDropHostUpset             = 115
-	InnerCounterHostRowUpset              = 116
-	InnerCounterPuntTunnel                = 117
-	InnerCounterPuntClear                 = 118
-	InnerCounterDropPuntTunnel            = 119
-	InnerCounterDropPuntClear             = 120
-	InnerCounterDropInnerPuntOverflow     = 121
-	InnerCounterDropInnerFragConflict     = 122
-	InnerCounterPuntTunnelMtu             = 123
-	InnerCounterPuntClearMtu              = 124
-	InnerCounterDropPuntRedMtu            = 125
-	InnerCounterRedFragPackets            = 126
-	InnerCounterRedFragSplit              = 127
-	InnerCounterDropPrefixUpset           = 128
-	InnerCounterPrefixRowUpset            = 129
-	InnerCounterPuntTunnelTtl             = 130
-	InnerCounterPuntClearTtl              = 131
-	InnerCounterPuntTunnelHost            = 132
-	InnerCounterPuntClearHost             = 133
-	InnerCounterPuntTunnelRoute           = 134
-	InnerCounterPuntClearRoute            = 135
+	InnerCounterRxHairpin                 = 78
+	InnerCounterDropHairpinClear          = 79
+	InnerCounterLinkRxPackets             = 80
+	InnerCounterLinkRxLost                = 81
+	InnerCounterLinkResyncs               = 82
+	InnerCounterDropTxDisabled            = 83
+	InnerCounterDropNoSelector            = 84
+	InnerCounterDropReplayed              = 85
+	InnerCounterDropTooOld                = 86
+	InnerCounterDropSelectorMismatch      = 87
+	InnerCounterDropInnerMalformed        = 88
+	InnerCounterDropInnerChecksum         = 89
+	InnerCounterDropInnerNotIp            = 90
+	InnerCounterDropInnerExtensionHeaders = 91
+	InnerCounterDropInnerTtlExpired       = 92
+	InnerCounterDropEcn                   = 93
+	InnerCounterDropNoNextHop             = 94
+	InnerCounterTxFrames                  = 95
+	InnerCounterTxBytes                   = 96
+	InnerCounterDropInnerLifetime         = 97
+	InnerCounterInjectFrames              = 98
+	InnerCounterDropInjectDisabled        = 99
+	InnerCounterDropInjectLength          = 100
+	InnerCounterEcnUnexpected             = 101
+	InnerCounterDropFragmentOffset        = 102
+	InnerCounterDropInClearDenied         = 103
+	InnerCounterDropWindowUpset           = 104
+	InnerCounterWindowTopRepaired         = 105
+	InnerCounterWindowTopLost             = 106
+	InnerCounterWindowRowFilled           = 107
+	InnerCounterControlRepaired           = 108
+	InnerCounterDropInboundRuleUpset      = 109
+	InnerCounterInboundRuleRowUpset       = 110
+	InnerCounterDropInnerMartian          = 111
+	InnerCounterDropInnerOwnSource        = 112
+	InnerCounterDropRedSource             = 113
+	InnerCounterSelectorRowUpset          = 114
+	InnerCounterNextHopRowUpset           = 115
+	InnerCounterDropUnresolved            = 116
+	InnerCounterDropHostUpset             = 117
+	InnerCounterHostRowUpset              = 118
+	InnerCounterPuntTunnel                = 119
+	InnerCounterPuntClear                 = 120
+	InnerCounterDropPuntTunnel            = 121
+	InnerCounterDropPuntClear             = 122
+	InnerCounterDropInnerPuntOverflow     = 123
+	InnerCounterDropInnerFragConflict     = 124
+	InnerCounterPuntTunnelMtu             = 125
+	InnerCounterPuntClearMtu              = 126
+	InnerCounterDropPuntRedMtu            = 127
+	InnerCounterRedFragPackets            = 128
+	InnerCounterRedFragSplit              = 129
+	InnerCounterDropPrefixUpset           = 130
+	InnerCounterPrefixRowUpset            = 131
+	InnerCounterPuntTunnelTtl             = 132
+	InnerCounterPuntClearTtl              = 133
+	InnerCounterPuntTunnelHost            = 134
+	InnerCounterPuntClearHost             = 135
+	InnerCounterPuntTunnelRoute           = 136
+	InnerCounterPuntClearRoute            = 137
+	InnerCounterTxHairpin                 = 138
+	InnerCounterDropHairpinOverflow       = 139
+	InnerCounterDropHairpinClosed         = 140
 )
 
 // InnerCounters is ordered by index.
@@ -223,64 +228,69 @@ var InnerCounters = []Counter{
 	{Name: "drop_frag_full", Index: 75, Path: "encrypt", Kind: "drop"},
 	{Name: "policy_row_upset", Index: 76, Path: "encrypt", Kind: "info"},
 	{Name: "network_row_upset", Index: 77, Path: "encrypt", Kind: "info"},
-	{Name: "link_rx_packets", Index: 78, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 79, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 80, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 82, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 84, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 87, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 88, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 89, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 91, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 92, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 93, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 94, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 96, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 97, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 98, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 99, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 100, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 101, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 102, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 103, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 104, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 105, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 106, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 107, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 108, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 109, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 110, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 111, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 112, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 113, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 114, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 115, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 116, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel", Index: 117, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear", Index: 118, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_tunnel", Index: 119, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_clear", Index: 120, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_punt_overflow", Index: 121, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_frag_conflict", Index: 122, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_tunnel_mtu", Index: 123, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_mtu", Index: 124, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_red_mtu", Index: 125, Path: "decrypt", Kind: "drop"},
-	{Name: "red_frag_packets", Index: 126, Path: "decrypt", Kind: "info"},
-	{Name: "red_frag_split", Index: 127, Path: "decrypt", Kind: "split"},
-	{Name: "drop_prefix_upset", Index: 128, Path: "decrypt", Kind: "drop"},
-	{Name: "prefix_row_upset", Index: 129, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel_ttl", Index: 130, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_ttl", Index: 131, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_tunnel_host", Index: 132, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_host", Index: 133, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_tunnel_route", Index: 134, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_route", Index: 135, Path: "decrypt", Kind: "punted"},
+	{Name: "rx_hairpin", Index: 78, Path: "encrypt", Kind: "received"},
+	{Name: "drop_hairpin_clear", Index: 79, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 80, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 81, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 82, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 83, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 93, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 95, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 96, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 97, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 98, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 100, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 101, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 102, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 103, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 104, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 105, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 106, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 107, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 108, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 109, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 110, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 111, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 112, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 113, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 114, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 115, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 116, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 117, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 118, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel", Index: 119, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear", Index: 120, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_tunnel", Index: 121, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_clear", Index: 122, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_punt_overflow", Index: 123, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_frag_conflict", Index: 124, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_tunnel_mtu", Index: 125, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_mtu", Index: 126, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_red_mtu", Index: 127, Path: "decrypt", Kind: "drop"},
+	{Name: "red_frag_packets", Index: 128, Path: "decrypt", Kind: "info"},
+	{Name: "red_frag_split", Index: 129, Path: "decrypt", Kind: "split"},
+	{Name: "drop_prefix_upset", Index: 130, Path: "decrypt", Kind: "drop"},
+	{Name: "prefix_row_upset", Index: 131, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel_ttl", Index: 132, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_ttl", Index: 133, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_tunnel_host", Index: 134, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_host", Index: 135, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_tunnel_route", Index: 136, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_route", Index: 137, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_hairpin", Index: 138, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_hairpin_overflow", Index: 139, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_hairpin_closed", Index: 140, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.

@@ -102,14 +102,15 @@ var SelectorRow = struct {
 
 // NextHopRow is the layout of one row.
 var NextHopRow = struct {
-	Bits                               int
-	Mac, Valid, Tags, Subnet, TagBytes Field
+	Bits                                        int
+	Mac, Valid, Tags, Subnet, Hairpin, TagBytes Field
 }{
 	Bits:     128,
 	Mac:      Field{LSB: 0, Width: 48},
 	Valid:    Field{LSB: 48, Width: 1},
 	Tags:     Field{LSB: 49, Width: 2},
 	Subnet:   Field{LSB: 51, Width: 1},
+	Hairpin:  Field{LSB: 52, Width: 1},
 	TagBytes: Field{LSB: 64, Width: 64},
 }
 
@@ -425,14 +426,16 @@ var PeerRow = struct {
 
 // PuntHeader is the layout of one row.
 var PuntHeader = struct {
-	Bits                                              int
-	Cycles, Sa, Length, Injected, Group, Reason, Port Field
+	Bits                                                                int
+	Cycles, Sa, Length, Injected, Hairpin, Network, Group, Reason, Port Field
 }{
 	Bits:     128,
 	Cycles:   Field{LSB: 0, Width: 64},
 	Sa:       Field{LSB: 64, Width: 16},
 	Length:   Field{LSB: 80, Width: 16},
-	Injected: Field{LSB: 96, Width: 8},
+	Injected: Field{LSB: 96, Width: 1},
+	Hairpin:  Field{LSB: 97, Width: 1},
+	Network:  Field{LSB: 98, Width: 6},
 	Group:    Field{LSB: 104, Width: 8},
 	Reason:   Field{LSB: 112, Width: 8},
 	Port:     Field{LSB: 120, Width: 8},

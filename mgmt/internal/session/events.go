@@ -130,13 +130,6 @@ func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
 // VRFOf is the VRF of frames from red by the ID of their outer VLAN tag; empty: none.
 func (v *View) VRFOf(id uint16) string { return v.model.VRFOf(id) }
 
-// Apart says whether packets that came by the inbound SA of a row are of a VRF. Those of a row
-// without an SA may be: it has gone, or is on its way in.
-func (v *View) Apart(row int) bool {
-	sa := v.model.SAs.At(xfrm.DirIn, row)
-	return sa == nil || len(v.model.VRFs) > 0 && v.model.VRFInside(sa) != ""
-}
-
 // Resolves says whether the box looks for a host at red that packets go to.
 func (v *View) Resolves(host netip.Addr) bool {
 	return v.model.Resolves(model.NextHop{Dev: xfrm.Red, IP: host})

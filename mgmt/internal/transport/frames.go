@@ -37,13 +37,14 @@ const MaxFrame = 9596
 
 // PuntHeader has the port where a punted frame came in, the reason (regs.PuntReason…), the group
 // whose limit it passed (regs.PuntGroup…), and the core cycle of its chip at which it came.
-// Injected says that it was injected ByPolicy and comes back. A frame with one of the reasons of
-// tunnels came by the inbound SA of the row SA.
+// Injected says that it was injected ByPolicy and comes back, Hairpin that it came out of a tunnel
+// for another one. Network is that of the inner chip's packets.
 type PuntHeader struct {
 	Port          uint8
 	Reason, Group uint32
 	Injected      bool
-	SA            int
+	Hairpin       bool
+	Network       int
 	Cycles        uint64
 }
 
@@ -125,7 +126,8 @@ func splitPunted(message []byte) (PuntHeader, []byte, error) {
 		Reason:   uint32(punted.Reason.Get(row)),
 		Group:    uint32(punted.Group.Get(row)),
 		Injected: punted.Injected.Get(row) != 0,
-		SA:       int(punted.Sa.Get(row)),
+		Hairpin:  punted.Hairpin.Get(row) != 0,
+		Network:  int(punted.Network.Get(row)),
 		Cycles:   punted.Cycles.Get(row),
 	}, frame, nil
 }

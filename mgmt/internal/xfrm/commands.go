@@ -177,6 +177,7 @@ type (
 		MTU          uint32
 		VRF          string // whose route it is, if the line says so
 		Table        uint32 // the same by the VRF's table; MainTable: of no VRF; 0: not said
+		Encap        bool   // of packets out of tunnels: to black, through another tunnel
 	}
 	Neigh struct {
 		At

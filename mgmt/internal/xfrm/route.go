@@ -5,7 +5,7 @@ package xfrm
 import "net/netip"
 
 // route reads `route add|replace|append|change|del PREFIX|default [via [inet|inet6] ADDR] dev D
-// [mtu N] [vrf NAME|table N]`.
+// [encap xfrm] [mtu N] [vrf NAME|table N]`.
 func (p *parser) route() (Command, error) {
 	verb, err := p.verb("route", "add", "change", "replace", "append", "delete")
 	if err != nil || verb == "show" {
@@ -27,6 +27,9 @@ func (p *parser) route() (Command, error) {
 				p.skip()
 			}
 			r.MTU, err = p.mtu()
+		case "encap":
+			p.skip()
+			r.Encap, err = true, p.encapXfrm()
 		case "vrf":
 			p.skip()
 			r.VRF, err = p.linkName("the VRF after vrf")
@@ -63,6 +66,9 @@ func (p *parser) route() (Command, error) {
 	if all {
 		r.Prefix = everything(r.Via)
 	}
+	if err := r.checkEncap(p.start); err != nil {
+		return nil, err
+	}
 	if r.Via.IsValid() && !named && !r.SameVersion() {
 		return nil, Errorf(p.start, "the gateway %s is of another IP version than the destination %s: write `via inet ADDR` or `via inet6 ADDR` if that is meant", r.Via, r.Prefix)
 	}
@@ -70,6 +76,32 @@ func (p *parser) route() (Command, error) {
 		return nil, Errorf(p.start, "the mtu of a route to IPv6 must be %d to %d, not %d (RFC 8200, 5)", MinMTU6, MaxMTU, r.MTU)
 	}
 	return r, nil
+}
+
+// encapXfrm reads what follows `encap`.
+func (p *parser) encapXfrm() error {
+	word, err := p.take("xfrm")
+	if err == nil && string(word.Text) != "xfrm" {
+		err = word.errorf("the encap of a route must be xfrm, not %s", word.quoted())
+	}
+	return err
+}
+
+// checkEncap refuses what a route of packets out of tunnels for other tunnels cannot have.
+func (r Route) checkEncap(pos Pos) error {
+	switch {
+	case !r.Encap:
+		return nil
+	case r.Dev != Black:
+		return Errorf(pos, "a route with encap xfrm leads packets out of tunnels back to black: write `dev black encap xfrm`")
+	case r.Via.IsValid():
+		return Errorf(pos, "a route with encap xfrm has no gateway, for the policies say by which tunnel packets go: leave out via %s", r.Via)
+	case r.MTU != 0:
+		return Errorf(pos, "a route with encap xfrm has no mtu: give it to the route to the other end of the tunnel")
+	case r.Prefix.Addr().IsMulticast():
+		return Errorf(pos, "packets to groups are never routed into a tunnel: leave the route to %s out", r.Prefix)
+	}
+	return nil
 }
 
 // SameVersion says whether destination and gateway are of one IP version.

@@ -45,7 +45,7 @@ def run(
             "replay takes one capture (--red FILE or --black FILE) and frames to inject (--inject-inner FILE, "
             "--inject-outer FILE): give at least one of these"
         )
-    capture, into, far = (red, "red", "black") if red else (black, "black", "red")
+    capture, into = (red, "red") if red else (black, "black")
     todo = faults_module.parse(faults)
     for path in (xfrm, capture, *injected.values()):
         if path:
@@ -58,7 +58,6 @@ def run(
             raise InputError(
                 f"--fault names frame {number}, but {capture or 'no capture into a port'} holds {len(frames)}"
             )
-    watched = ([far] if capture else []) + [PORTS[chip] for chip in injected if not capture or PORTS[chip] != far]
     with Simulator(boxes=1, threads=threads, seed=seed, crypto=crypto, chips=chips, core_mhz=core_mhz) as sim:
         sim.sallyctl(0, "-batch", xfrm)
         _flip(sim, todo.upsets)
@@ -66,7 +65,7 @@ def run(
         if devices := [device for device in TESTER_MAC if not names_promisc(xfrm, device)]:
             sim.take_all_frames(0, *devices)
         out.mkdir(parents=True, exist_ok=True)
-        for port in watched:
+        for port in PORTS.values():
             sim.command("capture", port=f"box0.{port}", direction="out", file=str(out / f"{port}.pcapng"))
         for chip in PUNT_PORTS:
             sim.command("capture", port=f"box0.{chip}.punt", direction="out", file=str(out / f"punt-{chip}.pcapng"))

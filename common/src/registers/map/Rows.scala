@@ -172,12 +172,14 @@ object NextHopRow extends Row {
   val valid = RowField(48, 1)
   val tags = RowField(49, 2)
   val subnet = RowField(51, 1)
+  val hairpin = RowField(52, 1)
   val tagBytes = RowField(64, 64)
   val fields: Seq[(String, RowField)] = Seq(
     "mac" -> mac,
     "valid" -> valid,
     "tags" -> tags,
     "subnet" -> subnet,
+    "hairpin" -> hairpin,
     "tag_bytes" -> tagBytes
   )
 }
@@ -607,7 +609,9 @@ object PuntHeader extends Row {
   val cycles = RowField(0, 64)
   val sa = RowField(64, 16)
   val length = RowField(80, 16)
-  val injected = RowField(96, 8)
+  val injected = RowField(96, 1)
+  val hairpin = RowField(97, 1)
+  val network = RowField(98, 6)
   val group = RowField(104, 8)
   val reason = RowField(112, 8)
   val port = RowField(120, 8)
@@ -616,6 +620,8 @@ object PuntHeader extends Row {
     "sa" -> sa,
     "length" -> length,
     "injected" -> injected,
+    "hairpin" -> hairpin,
+    "network" -> network,
     "group" -> group,
     "reason" -> reason,
     "port" -> port

@@ -7,7 +7,17 @@ import sallyport.common.registers.map.{PuntGroup, PuntReason}
  * A frame as it leaves a punt port, with what its header says (docs/reference/chip-ports.md, read
  * by hand).
  */
-case class PuntedFrame(port: Int, reason: Int, group: Int, sa: Int, injected: Boolean, cycles: BigInt, frame: Seq[Byte])
+case class PuntedFrame(
+    port: Int,
+    reason: Int,
+    group: Int,
+    sa: Int,
+    injected: Boolean,
+    hairpin: Boolean,
+    network: Int,
+    cycles: BigInt,
+    frame: Seq[Byte]
+)
 
 object PuntedFrame {
   private val groups = Map(
@@ -50,8 +60,11 @@ object PuntedFrame {
     val (header, frame) = bytes.splitAt(16)
     def number(from: Int, until: Int): BigInt = BigInt(1, header.slice(from, until).toArray)
     val Seq(port, reason, group) = (0 until 3).map(n => number(n, n + 1).toInt)
-    val punted = PuntedFrame(port, reason, group, number(6, 8).toInt, number(3, 4) == 1, number(8, 16), frame)
-    require(number(4, 6) == frame.length && number(3, 4) <= 1, s"a wrong punt header: $header")
+    val flags = number(3, 4).toInt
+    val (injected, hairpin, network) = ((flags & 1) == 1, (flags & 2) == 2, flags >> 2)
+    val punted =
+      PuntedFrame(port, reason, group, number(6, 8).toInt, injected, hairpin, network, number(8, 16), frame)
+    require(number(4, 6) == frame.length && !(injected && hairpin), s"a wrong punt header: $header")
     require(punted.sa == 0 || bySa.contains(punted.reason), s"an SA of a frame that came by none: $punted")
     require(punted.group == groups.getOrElse(punted.reason, PuntGroup.other), s"reason and group: $punted")
     punted

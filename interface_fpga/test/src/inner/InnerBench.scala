@@ -87,9 +87,11 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
   val frames: mutable.Buffer[Seq[Byte]] = mutable.Buffer.empty
   val punts: mutable.Buffer[(Int, Seq[Byte])] = mutable.Buffer.empty
 
-  /** What else their headers say: the SA, and whether the CPU had injected them. */
+  /** What else their headers say: SA, network, and whether the CPU or a tunnel had sent them. */
   val puntSas: mutable.Buffer[Int] = mutable.Buffer.empty
   val puntInjected: mutable.Buffer[Boolean] = mutable.Buffer.empty
+  val puntNetworks: mutable.Buffer[Int] = mutable.Buffer.empty
+  val puntHairpin: mutable.Buffer[Boolean] = mutable.Buffer.empty
 
   /** Cycles in which the first beats of packets left. */
   val linkStarts: mutable.Buffer[Int] = mutable.Buffer.empty
@@ -122,6 +124,8 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     punts += punted.reason -> punted.frame
     puntSas += punted.sa
     puntInjected += punted.injected
+    puntHairpin += punted.hairpin
+    puntNetworks += punted.network
   }
 
   def step(): Unit = {

@@ -149,6 +149,7 @@ class NetworkPathSpec extends AnyFunSuite with InnerPathsModel {
         "drop_own_source" -> 1
       )
       assert(moved == expected)
+      assert(bench.punts.map(_._1).zip(bench.puntNetworks) == Seq(PuntReason.local -> 0, PuntReason.policy -> two))
     }
   }
 
@@ -251,6 +252,7 @@ class NetworkPathSpec extends AnyFunSuite with InnerPathsModel {
       assert(station(bench, packet(9, "10.9.0.1", own)).isEmpty)
       val first = bench.balanced(before)
       assert(first("punt_tunnel_route") == 3 && !first.contains("punt_tunnel") && first("tx_frames") == 7)
+      assert(bench.puntNetworks == Seq(one, one, two))
 
       // Routes: behind gateways, and a subnet whose hosts are not known.
       val routes = Seq(

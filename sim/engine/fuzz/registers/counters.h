@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 136> kInnerCounters{{
+inline constexpr std::array<Counter, 141> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -90,6 +90,8 @@ inline constexpr std::array<Counter, 136> kInnerCounters{{
     {"drop_frag_full", "encrypt", "drop"},
     {"policy_row_upset", "encrypt", "info"},
     {"network_row_upset", "encrypt", "info"},
+    {"rx_hairpin", "encrypt", "received"},
+    {"drop_hairpin_clear", "encrypt", "drop"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},
@@ -148,6 +150,9 @@ inline constexpr std::array<Counter, 136> kInnerCounters{{
     {"punt_clear_host", "decrypt", "punted"},
     {"punt_tunnel_route", "decrypt", "punted"},
     {"punt_clear_route", "decrypt", "punted"},
+    {"tx_hairpin", "decrypt", "sent"},
+    {"drop_hairpin_overflow", "decrypt", "drop"},
+    {"drop_hairpin_closed", "decrypt", "drop"},
 }};
 
 inline constexpr std::array<Counter, 31> kCryptoCounters{{

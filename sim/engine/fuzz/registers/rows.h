@@ -97,6 +97,7 @@ inline constexpr Field kMac{0, 48};
 inline constexpr Field kValid{48, 1};
 inline constexpr Field kTags{49, 2};
 inline constexpr Field kSubnet{51, 1};
+inline constexpr Field kHairpin{52, 1};
 inline constexpr Field kTagBytes{64, 64};
 }  // namespace next_hop_row
 
@@ -314,7 +315,9 @@ namespace punt_header {
 inline constexpr Field kCycles{0, 64};
 inline constexpr Field kSa{64, 16};
 inline constexpr Field kLength{80, 16};
-inline constexpr Field kInjected{96, 8};
+inline constexpr Field kInjected{96, 1};
+inline constexpr Field kHairpin{97, 1};
+inline constexpr Field kNetwork{98, 6};
 inline constexpr Field kGroup{104, 8};
 inline constexpr Field kReason{112, 8};
 inline constexpr Field kPort{120, 8};

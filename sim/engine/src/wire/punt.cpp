@@ -38,14 +38,17 @@ PuntHeader PuntHeader::read(const std::vector<uint8_t>& punted) {
   auto number = [&punted](const std::string& name) {
     const auto place = std::find_if(kPlaces.begin(), kPlaces.end(), [&](const Place& p) { return name == p.name; });
     uint64_t value = 0;
-    for (size_t i = 0; i < place->bytes; i++) value = value << 8 | punted[place->at + i];
-    return value;
+    for (size_t byte = (place->low + place->bits - 1) / 8 + 1; byte-- > place->low / 8;)
+      value = value << 8 | punted[kBytes - 1 - byte];
+    return value >> place->low % 8 & ~uint64_t{0} >> (64 - place->bits);
   };
   PuntHeader header;
   header.port = static_cast<uint8_t>(number("port"));
   header.reason = static_cast<uint8_t>(number("reason"));
   header.group = static_cast<uint8_t>(number("group"));
-  header.injected = static_cast<uint8_t>(number("injected"));
+  header.network = static_cast<uint8_t>(number("network"));
+  header.hairpin = number("hairpin") != 0;
+  header.injected = number("injected") != 0;
   header.length = static_cast<uint16_t>(number("length"));
   header.sa = static_cast<uint16_t>(number("sa"));
   header.cycles = number("cycles");
@@ -68,7 +71,9 @@ void PuntCollector::push(const MacBeat& beat, Cycle now) {
     capture_->add(now * coreClock.ticksPerCycle, partial_, PcapngWriter::Direction::kUnknown,
                   std::string("punt: ") + puntReasonName(header.reason) + ", port " + std::to_string(header.port) +
                       ", group " + puntGroupName(header.group) + (byAnSa ? ", SA " + std::to_string(header.sa) : "") +
-                      (header.injected ? ", injected" : "") + ", cycle " + std::to_string(header.cycles));
+                      (header.network != 0 ? ", network " + std::to_string(header.network) : "") +
+                      (header.hairpin ? ", for another tunnel" : "") + (header.injected ? ", injected" : "") +
+                      ", cycle " + std::to_string(header.cycles));
   }
   partial_.clear();
 }

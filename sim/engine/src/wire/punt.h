@@ -23,22 +23,26 @@ inline constexpr int kPuntGroups = 24;
 // Whether a frame of the reason came by an SA, which its header names.
 bool puntIsOfTunnel(uint8_t reason);
 
-// The header, of the register description: where its fields stand, and what they say.
+// The header, of the register description: the bits of its fields, of one number that comes highest
+// byte first, and what they say.
 struct PuntHeader {
   static constexpr size_t kBytes = 16;
   struct Place {
     const char* name;
-    size_t at, bytes;
+    size_t low, bits;
   };
-  static constexpr std::array<Place, 7> kPlaces{{{"port", 0, 1},
-                                                 {"reason", 1, 1},
-                                                 {"group", 2, 1},
-                                                 {"injected", 3, 1},
-                                                 {"length", 4, 2},
-                                                 {"sa", 6, 2},
-                                                 {"cycles", 8, 8}}};
+  static constexpr std::array<Place, 9> kPlaces{{{"port", 120, 8},
+                                                 {"reason", 112, 8},
+                                                 {"group", 104, 8},
+                                                 {"network", 98, 6},
+                                                 {"hairpin", 97, 1},
+                                                 {"injected", 96, 1},
+                                                 {"length", 80, 16},
+                                                 {"sa", 64, 16},
+                                                 {"cycles", 0, 64}}};
 
-  uint8_t port = 0, reason = 0, group = 0, injected = 0;
+  uint8_t port = 0, reason = 0, group = 0, network = 0;
+  bool hairpin = false, injected = false;
   uint16_t length = 0, sa = 0;
   uint64_t cycles = 0;
 

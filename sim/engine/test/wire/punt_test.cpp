@@ -49,15 +49,15 @@ TEST(Punt, HeaderIsThatOfTheRegisterDescription) {
     const size_t high = std::stoul((*it)[2]), low = std::stoul((*it)[3]);
     for (const auto& place : PuntHeader::kPlaces) {
       if (name != place.name) continue;
-      EXPECT_EQ(place.at, PuntHeader::kBytes - 1 - high / 8) << name;
-      EXPECT_EQ(place.bytes * 8, high + 1 - low) << name;
+      EXPECT_EQ(place.low, low) << name;
+      EXPECT_EQ(place.bits, high + 1 - low) << name;
     }
   }
   EXPECT_EQ(count, PuntHeader::kPlaces.size());
 }
 
 TEST(Punt, HeaderIsReadInNetworkByteOrder) {
-  std::vector<uint8_t> punted{1, 5, 1, 1, 1, 4, 9, 8, 1, 2, 3, 4, 5, 6, 7, 8};
+  std::vector<uint8_t> punted{1, 5, 1, 0xa9, 1, 4, 9, 8, 1, 2, 3, 4, 5, 6, 7, 8};
   punted.resize(16 + 260);
   const PuntHeader header = PuntHeader::read(punted);
   EXPECT_EQ(header.port, 1);
@@ -65,7 +65,9 @@ TEST(Punt, HeaderIsReadInNetworkByteOrder) {
   EXPECT_EQ(header.group, 1);
   EXPECT_EQ(header.length, 260);
   EXPECT_EQ(header.sa, 0x0908);
-  EXPECT_EQ(header.injected, 1);
+  EXPECT_TRUE(header.injected);
+  EXPECT_FALSE(header.hairpin);
+  EXPECT_EQ(header.network, 42);
   EXPECT_EQ(header.cycles, 0x0102030405060708u);
   punted.pop_back();
   EXPECT_THROW(PuntHeader::read(punted), ChipFault);
