@@ -29,6 +29,14 @@ object MemoryBinding {
   /** Up to so many rows fill a LUT each bit. */
   private val lutramRows = 64
 
+  /**
+   * A block RAM of one port to read and one to write has 512 rows of 72 bits. A rest of a row of up
+   * to so many bits is in LUT RAM, or it would take a block RAM of its own.
+   */
+  private val bramRows = 512
+  private val bramBits = 72
+  private val smallRest = 18
+
   /** A rest of a row that takes a column of URAM although it does not fill it: three quarters. */
   private val fullRest = 54
 
@@ -47,6 +55,12 @@ object MemoryBinding {
    */
   private val fewerColumns: Map[(Int, Int), Int] = Map((16384, 433) -> 5)
 
+  private def hasSmallRest(shape: MemoryShape): Boolean = {
+    val rest = shape.width % bramBits
+    shape.depth <= bramRows && shape.width > bramBits && rest > 0 && rest <= smallRest &&
+    shape.ports.toSet == Set("read", "write")
+  }
+
   /** The slices of a memory, lowest first; they cover its rows. */
   def apply(shape: MemoryShape): Seq[MemorySlice] = {
     def whole(kind: MemoryKind) =
@@ -55,6 +69,9 @@ object MemoryBinding {
     exceptions.get((shape.depth, shape.width)) match {
       case Some(kind) => whole(kind)
       case None if shape.depth <= lutramRows => whole(Lutram)
+      case None if !isMasked && hasSmallRest(shape) =>
+        val rest = shape.width % bramBits
+        Seq(MemorySlice(Bram, 0, shape.width - rest), MemorySlice(Lutram, shape.width - rest, rest))
       case None if shape.depth < uramRows || isMasked => whole(Bram)
       case None =>
         val most = (shape.width + uramBits - fullRest) / uramBits

@@ -107,6 +107,22 @@ class MemoryModuleSpec extends AnyFunSuite with CompiledOnce {
     check(deep)
   }
 
+  test("a memory of block RAM with the small rest of its rows in LUT RAM") {
+    val fifo = shape(512, 80, "read,write")
+    assert(MemoryBinding(fifo) == Seq(MemorySlice(MemoryKind.Bram, 0, 72), MemorySlice(MemoryKind.Lutram, 72, 8)))
+    check(fifo)
+    for (
+      (depth, width, ports) <- Seq(
+        (1024, 80, "read,write"),
+        (512, 91, "read,write"),
+        (512, 72, "read,write"),
+        (512, 18, "read,write"),
+        (512, 80, "rw")
+      )
+    )
+      assert(MemoryBinding(shape(depth, width, ports)).map(_.kind) == Seq(MemoryKind.Bram), s"$depth x $width $ports")
+  }
+
   test("a port that reads or writes")(check(shape(4096, 80, "read,rw")))
 
   test("rows written in parts") {
