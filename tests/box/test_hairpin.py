@@ -72,8 +72,8 @@ def test_spokes_reach_each_other(make_box, version: int, network: str) -> None:
 
 @pytest.mark.parametrize("version", [4, 6])
 def test_nothing_leaves_in_clear(make_box, version: int) -> None:
-    """Where no policy protects a packet it is dropped by name, and so it is under a policy that lets
-    clear packets pass."""
+    """Where no policy protects a packet it is dropped by name, and so it is under a policy that
+    lets clear packets pass."""
     one, _, other = NETS[version]
     inners = [packet(host(one, 5), host(other, 6))]
     outcome = make_box(batch(version)).black(from_spoke(0, inners))

@@ -20,13 +20,11 @@ type answers struct {
 	mtu    func(v *session.View, flow xfrm.Selector) uint32
 	send   func(frame []byte) error
 	secret bool
-	// fromRed says that the packets came from red, whose tag tells their VRF.
-	fromRed bool
 }
 
 // toRed answers stations at the red port, from the address there.
 func toRed(send func(frame []byte) error) answers {
-	return answers{from: (*session.View).Router, mtu: (*session.View).TooLong, send: send, fromRed: true}
+	return answers{from: (*session.View).Router, mtu: (*session.View).TooLong, send: send}
 }
 
 // toBlack answers the senders of packets in clear for red. The policies decide over the message
@@ -148,9 +146,7 @@ func (d *Daemon) answerer(frame []byte, flow *xfrm.Selector, to answers) (v *ses
 	if v, err = d.view(); err != nil || !punt.Answerable(*flow) {
 		return v, from, err
 	}
-	if to.fromRed {
-		flow.VRF = v.VRFOf(punt.OuterVLAN(frame))
-	}
+	flow.VRF = v.VRFOf(punt.OuterVLAN(frame))
 	return v, to.from(v, *flow), nil
 }
 
@@ -185,5 +181,6 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answe
 // leaks says whether a message by policy would leave in clear, or cannot be read.
 func leaks(v *session.View, message []byte) bool {
 	packet, ok := punt.ReadPacket(message, v.Skipped())
+	packet.VRF = v.VRFOf(punt.OuterVLAN(message))
 	return !ok || v.Bypasses(packet)
 }

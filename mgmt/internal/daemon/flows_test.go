@@ -18,6 +18,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
@@ -309,8 +310,8 @@ func TestAcquireInVRF(t *testing.T) {
 	}
 }
 
-// TestTunnelsOfVRFs: a packet out of a tunnel of a VRF comes to no device and is answered in no
-// other network, though another tunnel has the same addresses.
+// TestTunnelsOfVRFs: a packet out of a tunnel of a VRF comes to no device, and is answered in the
+// VRF alone, though another tunnel has the same addresses.
 func TestTunnelsOfVRFs(t *testing.T) {
 	if !alone(t) {
 		return
@@ -321,20 +322,33 @@ func TestTunnelsOfVRFs(t *testing.T) {
 		"addr add 10.1.0.1/24 dev red.7", tunnel[0], tunnel[2], state, tunnel[4],
 		"xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dev blue dir in tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 2 mode tunnel")
 	e := r.host()
-	for reason, others := range map[byte]int{regs.PuntReasonTunnel: 1, regs.PuntReasonTunnelTtl: 1, regs.PuntReasonTunnelMtu: 0, regs.PuntReasonTunnelRoute: 1} {
+	for reason, want := range map[byte]string{regs.PuntReasonTunnel: "1 at the device", regs.PuntReasonTunnelTtl: "[0 7]", regs.PuntReasonTunnelMtu: "[]", regs.PuntReasonTunnelRoute: "[0 7]"} {
 		before := r.link("sp-vpn").Attrs().Statistics.RxPackets
 		frame := asked(t, uint16(reason))
 		copy(frame[14+12:], []byte{10, 2, reason, 9, 10, 1, 0, 1})
 		for _, network := range []byte{1, 62, 0} {
 			e.message(transport.PortRed, reason, network<<2, frame)
 		}
-		// That of the tunnel of no VRF comes last. One no longer than the MTU is not answered.
-		got := func() int { return len(e.own) + int(r.link("sp-vpn").Attrs().Statistics.RxPackets-before) }
-		r.until(fmt.Sprintf("reason %d", reason), func() bool { return got() >= others })
-		time.Sleep(20 * time.Millisecond)
-		r.same(fmt.Sprintf("packets and messages of reason %d", reason), got(), others)
-		for len(e.own) > 0 {
-			<-e.own
+		// The VLANs of messages by policy, in order. One no longer than the MTU is not answered.
+		vlans := []uint16{}
+		got := func() string {
+			for len(e.own) > 0 {
+				vlans = append(vlans, punt.OuterVLAN(<-e.own))
+			}
+			slices.Sort(vlans)
+			if n := r.link("sp-vpn").Attrs().Statistics.RxPackets - before; n > 0 {
+				return fmt.Sprint(n, " at the device")
+			}
+			return fmt.Sprint(vlans)
 		}
+		r.until(fmt.Sprintf("reason %d", reason), func() bool { return got() == want })
+		time.Sleep(20 * time.Millisecond)
+		r.same(fmt.Sprintf("packets and messages of reason %d", reason), got(), want)
 	}
+	// Those from tunnel to tunnel ask for an SA in their network, and never come to Linux.
+	before := r.link("sp-red").Attrs().Statistics.RxPackets
+	e.message(transport.PortRed, regs.PuntReasonPolicy, 2, asked(t, 9))
+	e.message(transport.PortRed, regs.PuntReasonPolicy, 1<<2|2, asked(t, 9))
+	time.Sleep(50 * time.Millisecond)
+	r.same("packets between tunnels that came to Linux", r.link("sp-red").Attrs().Statistics.RxPackets, before)
 }

@@ -41,9 +41,9 @@ type host struct {
 	apart      *rib.VRFs                // those of VRFs; nil likewise
 }
 
-// kept is where a punted frame is seen to in this process; nil if it is Linux's. Linux never gets its
-// own back, so that none goes round. Nor does it get one out of a tunnel for another one, which it
-// could send on in clear.
+// kept is where a punted frame is seen to in this process; nil if it is Linux's. Linux never gets
+// its own back, so that none goes round. Nor does it get one out of a tunnel for another one, which
+// it could send on in clear.
 func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 	if header.Port != transport.PortRed {
 		return nil
@@ -61,15 +61,26 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 	return queues[regs.PuntReasonPolicy]
 }
 
-// ofTunnels are the reasons of packets that came by an SA.
-var ofTunnels = []uint32{
-	regs.PuntReasonTunnel, regs.PuntReasonTunnelMtu, regs.PuntReasonTunnelTtl, regs.PuntReasonTunnelHost, regs.PuntReasonTunnelRoute,
-}
+// answered are the reasons of packets that came by an SA and whose senders are told.
+var answered = []uint32{regs.PuntReasonTunnelMtu, regs.PuntReasonTunnelTtl, regs.PuntReasonTunnelRoute}
 
-// apart says whether a frame came out of a tunnel of a VRF: Linux's devices are in none, and a
-// message to its sender would meet the policies of none.
-func apart(header transport.PuntHeader) bool {
-	return header.Port == transport.PortRed && header.Network != 0 && (header.Hairpin || slices.Contains(ofTunnels, header.Reason))
+// apart gives a frame out of a tunnel of a VRF the tag of one of its VLANs, by which it is known to
+// be of that VRF, and the message to its sender meets the VRF's policies. Linux's devices are in
+// none, so false: it is for none of them. Any other frame it leaves as it is.
+func (d *Daemon) apart(header transport.PuntHeader, frame []byte) ([]byte, bool) {
+	tagged := header.Port != transport.PortRed || punt.OuterVLAN(frame) != 0
+	if header.Network == 0 || header.Injected || tagged {
+		return frame, true
+	}
+	v, err := d.view()
+	if err != nil || !header.Hairpin && !slices.Contains(answered, header.Reason) {
+		return nil, false
+	}
+	id, ok := v.VLANOf(header.Network)
+	if !ok {
+		return nil, false
+	}
+	return punt.Tagged(frame, id), true
 }
 
 // hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a
@@ -198,7 +209,8 @@ func (d *Daemon) Relay(ctx context.Context) error {
 					d.tell(e)
 				}
 			}
-			if apart(header) {
+			frame, ok := d.apart(header, frame)
+			if !ok {
 				d.host.devices.Refuse()
 				return true
 			}

@@ -142,7 +142,7 @@ func (e *engine) punt(port, reason byte, frame string) {
 	e.message(port, reason, 0, data)
 }
 
-// message is the same; `flags` are 1 of Linux's own, 2 for another tunnel, and four times the network.
+// message is the same; `flags`: 1 of Linux's own, 2 for another tunnel, and four times the network.
 func (e *engine) message(port, reason, flags byte, data []byte) {
 	e.t.Helper()
 	header := append([]byte{port, reason, 0, flags, byte(len(data) >> 8), byte(len(data)), 0, 0}, make([]byte, 8)...)

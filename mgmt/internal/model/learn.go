@@ -186,8 +186,8 @@ func (m *Model) forgetApart() {
 	}
 }
 
-// Treed says whether packets of a VRF need a tree of routes: some lead to gateways or back to black,
-// or Linux has some. Without, packets go to hosts, which have rows of their own.
+// Treed says whether packets of a VRF need a tree of routes: some lead to gateways or back to
+// black, or Linux has some. Without, packets go to hosts, which have rows of their own.
 func (m *Model) Treed() bool {
 	return m.FromLinux[xfrm.Red].Somewhere() || slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Via.IsValid() || r.Dev == Tunnels })
 }

@@ -65,6 +65,13 @@ func OuterVLAN(frame []byte) uint16 {
 	return binary.BigEndian.Uint16(frame[addresses+typeBytes:]) & id
 }
 
+// Tagged is a frame with an outer VLAN tag of an ID (IEEE 802.1Q 9.6) more.
+func Tagged(frame []byte, id uint16) []byte {
+	const addresses = 12
+	tag := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, tagTypes[0]), id)
+	return slices.Concat(frame[:addresses], tag, frame[addresses:])
+}
+
 func readIPv4(packet []byte) (s xfrm.Selector, ok bool) {
 	proto, payload, ok := payload4(packet)
 	if !ok {

@@ -121,7 +121,7 @@ func (v *View) Router(packet xfrm.Selector) netip.Addr {
 // Nowhere is the type of Linux's route that gives a packet no next hop at red; "" if there is no
 // such route.
 func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
-	if r := v.model.LinuxRoute(xfrm.Red, packet.Dst); r != nil {
+	if r := v.model.Inside(packet.VRF).LinuxRoute(xfrm.Red, packet.Dst); r != nil {
 		kind = r.Type
 	}
 	return kind
@@ -129,6 +129,16 @@ func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
 
 // VRFOf is the VRF of frames from red by the ID of their outer VLAN tag; empty: none.
 func (v *View) VRFOf(id uint16) string { return v.model.VRFOf(id) }
+
+// VLANOf is the ID of a VLAN of the VRF with a number; false if it has none.
+func (v *View) VLANOf(number int) (id uint16, ok bool) {
+	for _, vlan := range v.model.VLANs {
+		if vlan.VRF != "" && v.model.NetworkOf(vlan.VRF) == number {
+			return vlan.ID, true
+		}
+	}
+	return 0, false
+}
 
 // Resolves says whether the box looks for a host at red that packets go to.
 func (v *View) Resolves(host netip.Addr) bool {
