@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // back says where packets out of tunnels of a network go: "tunnel", "red" to a gateway or host, or
@@ -56,6 +58,18 @@ route add 10.4.0.0/16 dev black encap xfrm vrf blue
 `)
 	b.wantsBack(0, map[string]string{"10.2.0.1": "tunnel", "10.3.0.1": "red", "11.0.0.1": "", "2001:db8:2::1": "tunnel", "2001:db8:3::1": ""})
 	b.wantsBack(1, map[string]string{"10.4.0.1": "tunnel", "10.2.0.1": ""})
+	commands, err := xfrm.ParseBatch("f", []byte("route show"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := b.Daemon.Look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	json, err := v.Read(commands, session.Lists{JSON: true})
+	if want := `"dst":"10.4.0.0/16","dev":"black","encap":"xfrm","table":"7"`; err != nil || !strings.Contains(json, want) {
+		t.Errorf("-j route show says %s, %v", json, err)
+	}
 	lines := strings.Join(b.model().Lines(), "\n")
 	if !strings.Contains(lines, "route add 10.4.0.0/16 dev black encap xfrm vrf blue") {
 		t.Errorf("the saved lines are %s", lines)
