@@ -58,7 +58,7 @@ object MemoryBinding {
   private def hasSmallRest(shape: MemoryShape): Boolean = {
     val rest = shape.width % bramBits
     shape.depth <= bramRows && shape.width > bramBits && rest > 0 && rest <= smallRest &&
-    shape.ports.toSet == Set("read", "write")
+    shape.ports.sorted == Seq("read", "write")
   }
 
   /** The slices of a memory, lowest first; they cover its rows. */

@@ -67,7 +67,11 @@ func (c *compiler) hopSize(dev string) int {
 }
 
 func (c *compiler) noHop(dev string, hop netip.Addr, pos xfrm.Pos) error {
-	return &FullError{Err: xfrm.Errorf(pos, "no room for the next hop %s: the table of %s has %d rows, row 0 being the default", hop, dev, c.hopSize(dev))}
+	name := "next hop " + hop.String()
+	if hop == model.Back {
+		name = "way back to black"
+	}
+	return &FullError{Err: xfrm.Errorf(pos, "no room for the %s: the table of %s has %d rows, row 0 being the default", name, dev, c.hopSize(dev))}
 }
 
 // lead notes where the rows that are made lead to. If only some are made, those of policies led
@@ -104,7 +108,7 @@ func (c *compiler) hops() {
 			mac = xfrm.MAC{} // its VLAN has left the VRF
 		}
 		switch {
-		case ip == model.Back:
+		case dev == xfrm.Red && ip == model.Back:
 			h.Row = backRow()
 		case mac != (xfrm.MAC{}) && ip != model.Nowhere:
 			h.Row = hopRow(mac, c.m.TagsOf(own.HopVLAN(dev, ip)), hop.Network == 0 && own.LeadsInside(dev, ip.Is6()))

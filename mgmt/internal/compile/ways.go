@@ -55,7 +55,7 @@ func (c *compiler) gatewaysOf(dev string, network int, own *model.Model) error {
 	for _, ip := range own.Gateways(dev) {
 		hop := model.NextHop{Dev: dev, IP: ip, Network: network}
 		if _, full := c.hopRow(hop); full {
-			if own.Routed(dev, ip) {
+			if own.Routed(dev, ip) || ip == model.Back {
 				return c.noHop(dev, ip, xfrm.Pos{})
 			}
 			continue

@@ -129,7 +129,7 @@ func (d *Daemon) tellFault(frame []byte, fault judge, to answers) error {
 // reply sends a message to the sender of a packet, if there is a share for it and then `note` is
 // true. With `secret` it does so only as long as the policies protect the message.
 func (d *Daemon) reply(v *session.View, flow xfrm.Selector, message []byte, to answers, note func() bool) (sent bool, err error) {
-	if to.secret && leaks(v, message) || !d.shares.Take(flow.Src.Addr(), d.now()) || !note() {
+	if to.secret && leaks(v, message) || !d.shares.Take(flow.VRF, flow.Src.Addr(), d.now()) || !note() {
 		return false, nil
 	}
 	send := func() error { return to.send(message) }

@@ -345,8 +345,12 @@ func TestTunnelsOfVRFs(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		r.same(fmt.Sprintf("packets and messages of reason %d", reason), got(), want)
 	}
-	// Those from tunnel to tunnel ask for an SA in their network, and never come to Linux.
+	// Red's packets have their network by their tag, or a flipped row's, and are Linux's as before.
 	before := r.link("sp-red").Attrs().Statistics.RxPackets
+	e.message(transport.PortRed, regs.PuntReasonLocal, 63<<2, asked(t, 9))
+	r.until("a packet of a network in doubt", func() bool { return r.link("sp-red").Attrs().Statistics.RxPackets == before+1 })
+	// Those from tunnel to tunnel ask for an SA in their network, and never come to Linux.
+	before = r.link("sp-red").Attrs().Statistics.RxPackets
 	e.message(transport.PortRed, regs.PuntReasonPolicy, 2, asked(t, 9))
 	e.message(transport.PortRed, regs.PuntReasonPolicy, 1<<2|2, asked(t, 9))
 	time.Sleep(50 * time.Millisecond)

@@ -61,19 +61,23 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 	return queues[regs.PuntReasonPolicy]
 }
 
-// answered are the reasons of packets that came by an SA and whose senders are told.
-var answered = []uint32{regs.PuntReasonTunnelMtu, regs.PuntReasonTunnelTtl, regs.PuntReasonTunnelRoute}
+// answered are the reasons of packets that came by an SA and whose senders are told, and delivered
+// those of others that came so.
+var (
+	answered  = []uint32{regs.PuntReasonTunnelMtu, regs.PuntReasonTunnelTtl, regs.PuntReasonTunnelRoute}
+	delivered = []uint32{regs.PuntReasonTunnel, regs.PuntReasonTunnelHost}
+)
 
 // apart gives a frame out of a tunnel of a VRF the tag of one of its VLANs, by which it is known to
 // be of that VRF, and the message to its sender meets the VRF's policies. Linux's devices are in
 // none, so false: it is for none of them. Any other frame it leaves as it is.
 func (d *Daemon) apart(header transport.PuntHeader, frame []byte) ([]byte, bool) {
-	tagged := header.Port != transport.PortRed || punt.OuterVLAN(frame) != 0
-	if header.Network == 0 || header.Injected || tagged {
+	tells := header.Hairpin || slices.Contains(answered, header.Reason)
+	if header.Port != transport.PortRed || header.Network == 0 || !tells && !slices.Contains(delivered, header.Reason) {
 		return frame, true
 	}
 	v, err := d.view()
-	if err != nil || !header.Hairpin && !slices.Contains(answered, header.Reason) {
+	if err != nil || !tells {
 		return nil, false
 	}
 	id, ok := v.VLANOf(header.Network)
@@ -166,7 +170,7 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	})
 	back := d.betweenTunnels()
 	// A policy that punts to Linux would give it its own frames, or those for a tunnel alone.
-	lost := func([]byte) error { return nil }
+	lost := func([]byte) error { d.host.devices.Refuse(); return nil }
 	asking := func(to answers) func(frames <-chan []byte) error {
 		return func(frames <-chan []byte) error { return d.answerAsking(ctx, frames, lost, to) }
 	}

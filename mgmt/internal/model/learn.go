@@ -289,6 +289,9 @@ func (m *Model) Gateways(dev string) (hops []netip.Addr) {
 			hops = append(hops, r.Via)
 		}
 	}
+	if dev == xfrm.Red && slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == Tunnels }) {
+		hops = append(hops, Back)
+	}
 	written := len(hops)
 	for via := range m.FromLinux[dev].Via() {
 		if !slices.Contains(hops[:written], via) {
@@ -297,9 +300,6 @@ func (m *Model) Gateways(dev string) (hops []netip.Addr) {
 	}
 	if m.FromLinux[dev].Nowhere() {
 		hops = append(hops, Nowhere)
-	}
-	if dev == xfrm.Red && slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == Tunnels }) {
-		hops = append(hops, Back)
 	}
 	slices.SortFunc(hops[written:], netip.Addr.Compare)
 	return hops

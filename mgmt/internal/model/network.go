@@ -102,6 +102,9 @@ func (m *Model) route(c xfrm.Route) error {
 		}
 		return nil
 	}
+	if c.Via.IsValid() && c.Via.IsUnspecified() {
+		return xfrm.Errorf(c.Pos, "the gateway %s is no station: give its address, or leave out via", c.Via)
+	}
 	r := Route{c.Prefix, c.Via, place, c.MTU}
 	if r.Dev == "" {
 		if r.Place = m.PlaceOf(r.Via); r.Dev == "" {
@@ -161,6 +164,8 @@ func (m *Model) neigh(c xfrm.Neigh) error {
 	}
 	i := slices.IndexFunc(m.Neighs, func(n Neigh) bool { return n.IP == c.IP && n.Dev == place.Dev })
 	switch {
+	case !c.Del && c.IP.IsUnspecified():
+		return xfrm.Errorf(c.Pos, "the neighbour %s is no station: give its address", c.IP)
 	case c.Del && (i < 0 || m.Neighs[i].Place != place):
 		return xfrm.Errorf(c.Pos, "%s has no neighbour %s", c.Dev, c.IP)
 	case c.Del:

@@ -106,10 +106,16 @@ func (m *Model) LinuxRoute(dev string, hosts netip.Prefix) *learned.Route {
 
 // onLink says the same of those hosts of a prefix that no longer route leads elsewhere.
 func (m *Model) onLink(dev string, hosts netip.Prefix) bool {
-	if r := m.LinuxRoute(dev, hosts); r != nil {
-		return r.Type == "" && len(r.Via) == 0
+	best, learned := m.best(dev, hosts), m.LinuxRoute(dev, hosts)
+	if back := m.best(Tunnels, hosts); dev == xfrm.Red && back.Prefix.IsValid() {
+		longer := !best.Prefix.IsValid() || back.Prefix.Bits() > best.Prefix.Bits()
+		if longer && (learned == nil || back.Prefix.Bits() >= learned.Prefix.Bits()) {
+			return false // a station at red must not take the packets of a network behind a tunnel
+		}
 	}
-	best := m.best(dev, hosts)
+	if learned != nil {
+		return learned.Type == "" && len(learned.Via) == 0
+	}
 	return best.Prefix.IsValid() && !best.Via.IsValid()
 }
 

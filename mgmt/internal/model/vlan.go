@@ -239,7 +239,7 @@ func (m *Model) vrfOfRoute(c xfrm.Route) (of *VRF, err error) {
 	switch {
 	case c.Table == 0 || c.Table == xfrm.MainTable && of == nil || of != nil && c.Table == of.Table:
 		return of, nil
-	case c.Dev != "" || of != nil:
+	case c.Dev != "" && !c.Encap || of != nil:
 		return nil, xfrm.Errorf(c.Pos, "the table %d is not that of the device of the route to %s: the routes of a VRF have its table", c.Table, c.Prefix)
 	}
 	i := slices.IndexFunc(m.VRFs, func(v VRF) bool { return v.Table == c.Table })

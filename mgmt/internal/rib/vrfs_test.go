@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,8 +18,17 @@ import (
 	"sallyport/mgmt/internal/testbox"
 )
 
-// apart is a box with VRFs.
-type apart struct{ *box }
+// apart is a box with VRFs. As in the daemon, one change of it comes behind another.
+type apart struct {
+	*box
+	mu *sync.Mutex
+}
+
+func (a apart) must(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.Must(text)
+}
 
 func (a apart) VRFs() (out []punt.VRF, err error) {
 	v, err := a.Daemon.Look()
@@ -38,6 +49,8 @@ type ofVRF struct {
 }
 
 func (o ofVRF) LearnRoutes(changes []learned.Change) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.Daemon.LearnRoutes(o.set, changes)
 }
 
@@ -70,8 +83,8 @@ func (l *linux) TableRoutes(_ context.Context, vrfs []punt.VRF, to punt.RouteTab
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, vrfs)
 	to.Begin()
-	for table, routes := range l.routes {
-		for _, prefix := range routes {
+	for _, table := range slices.Sorted(maps.Keys(l.routes)) { // Linux has an order, too
+		for _, prefix := range l.routes[table] {
 			change := told("&", prefix, 20, "10.1.0.2")
 			change.Table = table
 			to.Change(change)
@@ -86,13 +99,13 @@ func (l *linux) Ignored() []string { return []string{"red.30 does not fit"} }
 // TestFollowVRFs: of a VRF that comes Linux's routes come, and with it they go. A table without one
 // has none. All tables share their room, and what does not fit is logged once.
 func TestFollowVRFs(t *testing.T) {
-	b := newBox(t, 8)
-	b.Must(customers + "link set red.20 nomaster\nlink del green\n")
+	b := apart{newBox(t, 8), &sync.Mutex{}}
+	b.must(customers + "link set red.20 nomaster\nlink del green\n")
 	l := &linux{routes: map[uint32][]string{}}
 	l.set(10, "10.3.0.0/16", "10.4.0.0/16")
 	l.set(20, "10.3.0.0/16", "10.4.0.0/16")
 	log := &testbox.Log{}
-	v := NewVRFs(apart{b}, 3, slog.New(slog.NewTextHandler(log, nil)))
+	v := NewVRFs(b, 3, slog.New(slog.NewTextHandler(log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- v.Follow(ctx, l) }()
@@ -119,14 +132,14 @@ func TestFollowVRFs(t *testing.T) {
 		t.Fatalf("the VRFs have %s, want %s", got, want)
 	}
 	until("blue2 ")
-	b.Must("link add green type vrf table 20\n")
+	b.must("link add green type vrf table 20\n")
 	until("blue2 green1 ") // there is room for 3
 	if over := v.Over(); over["green"] == 0 || over["blue"] != 0 {
 		t.Errorf("no room for %v", over)
 	}
 	l.set(10, "10.4.0.0/16")
 	until("blue1 green2 ")
-	b.Must("link set red.10 nomaster\nlink del blue\n")
+	b.must("link set red.10 nomaster\nlink del blue\n")
 	until("green2 ")
 	l.set(20, "10.3.0.0/16", "10.4.0.0/16", "10.5.0.0/16")
 	until("green3 ") // with the VRF its room comes back
@@ -142,7 +155,7 @@ func TestFollowVRFs(t *testing.T) {
 // TestVRFsGiveWay: Linux's routes of VRFs make room for policies and for written routes, and come
 // back where there is room.
 func TestVRFsGiveWay(t *testing.T) {
-	b := newBox(t, 8)
+	b := newBox(t, 5)
 	b.Must(customers + "link add red2 type vrf table 30\nlink add link red name red.30 type vlan id 30\nlink set red.30 master red2\n")
 	// Trees of VRFs until the chip has no room for another one.
 	full := ""

@@ -20,8 +20,9 @@ const (
 )
 
 // Shares divide answers by ICMP among the sources of packets, IPv4 addresses and IPv6 /64 (RFC
-// 1812, 4.3.2.8; RFC 4443, 2.4 f). A source's share is found by a hash that outsiders cannot
-// compute, so no number of sources fills a memory; two sources with one hash have one share.
+// 1812, 4.3.2.8; RFC 4443, 2.4 f). Equal addresses of two VRFs are two sources. A source's share is
+// found by a hash that outsiders cannot compute, so no number of sources fills a memory. Two
+// sources with one hash have one share.
 type Shares struct {
 	seed maphash.Seed
 	each [mostShares]*rate.Limiter
@@ -36,12 +37,16 @@ func New() *Shares {
 	return s
 }
 
-// Take says whether a source may have one more answer, which then counts.
-func (s *Shares) Take(source netip.Addr, now time.Time) bool {
+// Take says whether a source in a VRF, "" in none, may have one more answer, which then counts.
+func (s *Shares) Take(vrf string, source netip.Addr, now time.Time) bool {
 	const network = 64
 	if source.Is6() {
 		prefix, _ := source.Prefix(network) // of an address of IPv6 there always is one
 		source = prefix.Addr()
 	}
-	return s.each[maphash.Comparable(s.seed, source)%mostShares].AllowN(now, 1)
+	who := struct {
+		vrf  string
+		addr netip.Addr
+	}{vrf, source}
+	return s.each[maphash.Comparable(s.seed, who)%mostShares].AllowN(now, 1)
 }

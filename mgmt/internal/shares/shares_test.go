@@ -15,7 +15,7 @@ func TestShares(t *testing.T) {
 	take := func(address string, want ...bool) {
 		t.Helper()
 		for i, w := range want {
-			if got := s.Take(netip.MustParseAddr(address), now); got != w {
+			if got := s.Take("", netip.MustParseAddr(address), now); got != w {
 				t.Errorf("%s, %d: %t", address, i, got)
 			}
 		}
@@ -25,6 +25,10 @@ func TestShares(t *testing.T) {
 		all[i] = true
 	}
 	take("10.1.0.2", append(all, false, false)...)
+	// That of a VRF is another one.
+	if !s.Take("blue", netip.MustParseAddr("10.1.0.2"), now) {
+		t.Error("a source of a VRF has no share beside one of the same address")
+	}
 	// A /64 is one source.
 	take("2001:db8:1::2", all...)
 	take("2001:db8:1::ffff", false)
@@ -38,8 +42,8 @@ func TestShares(t *testing.T) {
 	s, starved := New(), 0
 	flood := netip.MustParseAddr("192.0.2.66")
 	for i := range 1000 {
-		s.Take(flood, now)
-		if !s.Take(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), now) {
+		s.Take("", flood, now)
+		if !s.Take("", netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), now) {
 			starved++
 		}
 	}
@@ -50,7 +54,7 @@ func TestShares(t *testing.T) {
 	for i := range 100_000 {
 		var address [4]byte
 		binary.BigEndian.PutUint32(address[:], uint32(i)|10<<24)
-		if s.Take(netip.AddrFrom4(address), now) {
+		if s.Take("", netip.AddrFrom4(address), now) {
 			taken++
 		}
 	}

@@ -71,7 +71,7 @@ func route(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32) {
 	}
 	written := false
 	for _, r := range m.Routes {
-		if r.Prefix != p {
+		if r.Prefix != p || r.Dev == model.Tunnels { // which is for packets out of tunnels alone
 			continue
 		}
 		if i := m.Interface(r.Dev); i != nil {
@@ -108,7 +108,9 @@ func longest(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32) {
 		}
 	}
 	for _, r := range m.Routes {
-		take(r.Prefix)
+		if r.Dev != model.Tunnels {
+			take(r.Prefix)
+		}
 	}
 	for _, a := range m.Addrs {
 		take(a.Prefix.Masked())
