@@ -44,16 +44,21 @@ class PuntQueueSpec extends StreamMatrix {
     Seq.tabulate(count) { i =>
       val reason = reasons(random.nextInt(reasons.size))
       val sa = if (reason == PuntReason.tunnel) random.nextInt(1 << 16) else 0
-      Packet.random(lengths(i), random).copy(meta = BigInt(reason) << 17 | sa << 1 | random.nextInt(2), error = false)
+      // Injected, for another tunnel, or neither; and the network.
+      val flags = random.nextInt(3) << 6 | random.nextInt(64)
+      Packet.random(lengths(i), random).copy(meta = BigInt(reason) << 24 | sa << 8 | flags, error = false)
     }
   }
 
-  private def reason(packet: Packet): Int = (packet.meta >> 17).toInt
-  private def expected(packet: Packet): (Int, Int, Boolean, Seq[Byte]) =
-    (reason(packet), (packet.meta >> 1).toInt & 0xffff, packet.meta.testBit(0), packet.bytes)
-  private def got(packet: Packet): (Int, Int, Boolean, Seq[Byte]) = {
+  private type Frame = (Int, Int, Boolean, Boolean, Int, Seq[Byte])
+  private def reason(packet: Packet): Int = (packet.meta >> 24).toInt
+  private def expected(packet: Packet): Frame = {
+    val Seq(injected, hairpin) = Seq(7, 6).map(packet.meta.testBit(_))
+    (reason(packet), (packet.meta >> 8).toInt & 0xffff, injected, hairpin, packet.meta.toInt & 63, packet.bytes)
+  }
+  private def got(packet: Packet): Frame = {
     val punted = PuntedFrame(packet.bytes)
-    (punted.reason, punted.sa, punted.injected, punted.frame)
+    (punted.reason, punted.sa, punted.injected, punted.hairpin, punted.network, punted.frame)
   }
 
   test("a header says port, reason, group, length and time of each frame; the frame is as it came") {

@@ -4,7 +4,7 @@ package sallyport.iface.receive
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.registers.map.PuntReason
+import sallyport.common.registers.map.{NetworkRow, PuntReason}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.{Pace, Packet, StreamBench, StreamEnds, StreamHarness}
 import sallyport.iface.mac.{MacReceive, RxMeta}
@@ -100,7 +100,11 @@ class FragmentDetourSpec extends AnyFunSuite with CompiledOnce {
       stream.load(frames.map(packet))
       stream.run(idle, pressure, 1, setting = setting)
       val got = stream.received
-      assert(got.forall(p => p.meta >> (upperBits + 2) == 2 * p.bytes.length), "lengths, and none injected")
+      val injectedBits = 1 + NetworkRow.network.width + 1
+      assert(
+        got.forall(p => p.meta >> (upperBits + 2) == BigInt(p.bytes.length) << injectedBits),
+        "lengths, and none injected or out of a tunnel"
+      )
       got.map(p => (p.bytes, p.meta & ((BigInt(1) << (upperBits + 2)) - 1)))
     }
 
