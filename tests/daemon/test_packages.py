@@ -41,7 +41,7 @@ COMMANDS = [
 ]
 COMMANDS += ["config-show", "counters", "events", "id", "link", "monitor", "neigh", "next-hop", "pair", "pair-maintain"]
 COMMANDS += ["pair-resume", "pair-status", "pair-switch", "punt", "qos", "reassembly", "route", "selftest"]
-COMMANDS += ["selftest-run", "skip-headers", "xfrm"]
+COMMANDS += ["selftest-run", "skip-headers", "vrf", "xfrm"]
 COMMANDS += ["yang", "yang-delete", "yang-load", "yang-monitor", "yang-show"]
 FILES = {
     "usr/sbin/sallyportd": 0o755,
