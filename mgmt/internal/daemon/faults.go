@@ -90,7 +90,7 @@ func noRoute(v *session.View, flow xfrm.Selector) (punt.Fault, bool) {
 
 // tellFaults answers frames that the inner chip punted for a fault, until ctx ends or the chips
 // fail: so traceroute shows the box. A source gets no more than its share of answers.
-func (d *Daemon) tellFaults(ctx context.Context, frames <-chan []byte, fault judge, to answers) error {
+func (d *Daemon) tellFaults(ctx context.Context, frames <-chan punted, fault judge, to answers) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -104,8 +104,8 @@ func (d *Daemon) tellFaults(ctx context.Context, frames <-chan []byte, fault jud
 }
 
 // tellFault tells the sender of the packet in a frame of a fault, if ICMP may answer the packet.
-func (d *Daemon) tellFault(frame []byte, fault judge, to answers) error {
-	flow, ok := punt.Flow(frame)
+func (d *Daemon) tellFault(frame punted, fault judge, to answers) error {
+	flow, ok := punt.Flow(frame.bytes)
 	if !ok {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (d *Daemon) tellFault(frame []byte, fault judge, to answers) error {
 		return err
 	}
 	told, is := fault(v, flow)
-	head, data, _ := punt.SplitFrame(frame)
+	head, data, _ := punt.SplitFrame(frame.bytes)
 	message, ok := punt.Answer(head, data, from, told)
 	if !ok || !is {
 		return nil
@@ -127,9 +127,17 @@ func (d *Daemon) tellFault(frame []byte, fault judge, to answers) error {
 }
 
 // reply sends a message to the sender of a packet, if there is a share for it and then `note` is
-// true. With `secret` it does so only as long as the policies protect the message.
+// true. With `secret` it does so only as long as the policies protect the message: those of the
+// packet's VRF, by the tag of one of its VLANs, without which nothing is told.
 func (d *Daemon) reply(v *session.View, flow xfrm.Selector, message []byte, to answers, note func() bool) (sent bool, err error) {
-	if to.secret && leaks(v, message) || !d.shares.Take(flow.VRF, flow.Src.Addr(), d.now()) || !note() {
+	if to.secret && flow.VRF != "" {
+		id, ok := v.VLANOf(flow.VRF)
+		if !ok {
+			return false, nil
+		}
+		message = punt.Tagged(message, id)
+	}
+	if to.secret && leaks(v, flow.VRF, message) || !d.shares.Take(flow.VRF, flow.Src.Addr(), d.now()) || !note() {
 		return false, nil
 	}
 	send := func() error { return to.send(message) }
@@ -142,30 +150,33 @@ func (d *Daemon) reply(v *session.View, flow xfrm.Selector, message []byte, to a
 
 // answerer is the address that answers the sender of the packet of a flow by ICMP, and notes the
 // flow's VRF. The address is not valid if none answers.
-func (d *Daemon) answerer(frame []byte, flow *xfrm.Selector, to answers) (v *session.View, from netip.Addr, err error) {
+func (d *Daemon) answerer(frame punted, flow *xfrm.Selector, to answers) (v *session.View, from netip.Addr, err error) {
 	if v, err = d.view(); err != nil || !punt.Answerable(*flow) {
 		return v, from, err
 	}
-	flow.VRF = v.VRFOf(punt.OuterVLAN(frame))
-	return v, to.from(v, *flow), nil
+	var ok bool
+	if flow.VRF, ok = v.VRFOf(frame.network); ok {
+		from = to.from(v, *flow)
+	}
+	return v, from, nil
 }
 
 // tellSenders answers frames that the inner chip punted because they are too long for their path,
 // until ctx ends or the chips fail: their senders learn how long packets may be. One flow is told
 // once in askAgain, no more than mostAsked flows in that time, and a source no more than its share.
-func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answers) error {
-	return d.eachFlow(ctx, frames, func(frame []byte, flow xfrm.Selector, note func() bool) error {
+func (d *Daemon) tellSenders(ctx context.Context, frames <-chan punted, to answers) error {
+	return d.eachFlow(ctx, frames, func(frame punted, flow xfrm.Selector, note func() bool) error {
 		v, from, err := d.answerer(frame, &flow, to)
 		if err != nil || !from.IsValid() {
 			return err
 		}
-		packet, _ := punt.ReadPacket(frame, v.Skipped())
+		packet, _ := punt.ReadPacket(frame.bytes, v.Skipped())
 		packet.VRF = flow.VRF
 		mtu := to.mtu(v, packet)
 		if mtu == 0 {
 			return nil
 		}
-		head, data, _ := punt.SplitFrame(frame)
+		head, data, _ := punt.SplitFrame(frame.bytes)
 		message, ok := punt.TooBig(head, data, from, mtu)
 		if !ok {
 			return nil
@@ -178,9 +189,9 @@ func (d *Daemon) tellSenders(ctx context.Context, frames <-chan []byte, to answe
 	})
 }
 
-// leaks says whether a message by policy would leave in clear, or cannot be read.
-func leaks(v *session.View, message []byte) bool {
+// leaks says whether a message by the policies of a VRF would leave in clear, or cannot be read.
+func leaks(v *session.View, vrf string, message []byte) bool {
 	packet, ok := punt.ReadPacket(message, v.Skipped())
-	packet.VRF = v.VRFOf(punt.OuterVLAN(message))
+	packet.VRF = vrf
 	return !ok || v.Bypasses(packet)
 }

@@ -28,7 +28,7 @@ func TestTellExpired(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	r.daemon.now = func() time.Time { return now }
 	r.must("addr add 10.1.0.1/24 dev red")
-	frames, told := make(chan []byte), make(chan []byte, 100)
+	frames, told := make(chan punted), make(chan []byte, 100)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
@@ -42,15 +42,16 @@ func TestTellExpired(t *testing.T) {
 	multicast, later, icmp := from(9), from(9), from(9)
 	multicast[14+16], later[14+7], icmp[14+9], icmp[14+20] = 224, 1, 1, 11
 	for _, frame := range [][]byte{multicast, later, icmp, from(255), asked(t, 7)[:20]} {
-		frames <- frame
+		frames <- punted{bytes: frame}
 	}
 	for range 100 {
-		frames <- from(9)
+		frames <- punted{bytes: from(9)}
 	}
-	frames <- from(8)
-	frames <- multicast // the one before is done, and this one does not look at the time
+	frames <- punted{bytes: from(8)}
+	// The one before is done then, and this one does not look at the time.
+	frames <- punted{bytes: multicast}
 	now = now.Add(time.Second)
-	frames <- from(9)
+	frames <- punted{bytes: from(9)}
 	end()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -74,14 +75,14 @@ func TestTellRejected(t *testing.T) {
 	r := newRig(t)
 	r.must("addr add 10.1.0.1/24 dev red", "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto udp sport 7 dir out action reject",
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out priority 9 action block")
-	frames, told := make(chan []byte), make(chan []byte, 100)
+	frames, told := make(chan punted), make(chan []byte, 100)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
 		done <- r.daemon.answerAsking(ctx, frames, nil, toRed(func(frame []byte) error { told <- frame; return nil }))
 	}()
 	for _, frame := range [][]byte{asked(t, 7), asked(t, 8), asked(t, 7), asked(t, 9)} {
-		frames <- frame
+		frames <- punted{bytes: frame}
 	}
 	end()
 	if err := <-done; err != nil {
@@ -113,7 +114,7 @@ func TestTellSenders(t *testing.T) {
 	r.daemon.now = func() time.Time { return now }
 	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev black mtu 1400",
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir out tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel")
-	frames, told := make(chan []byte), make(chan []byte, 10)
+	frames, told := make(chan punted), make(chan []byte, 10)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
@@ -133,12 +134,12 @@ func TestTellSenders(t *testing.T) {
 		}
 	}
 	for _, frame := range [][]byte{long(t, 7), long(t, 7), cut, asked(t, 10), long(t, 8)} {
-		frames <- frame
+		frames <- punted{bytes: frame}
 	}
 	tell()
 	tell()
 	now = now.Add(askAgain)
-	frames <- long(t, 7)
+	frames <- punted{bytes: long(t, 7)}
 	tell()
 	end()
 	if err := <-done; err != nil {
@@ -165,14 +166,14 @@ func TestTellForRed(t *testing.T) {
 	cut[14+6] = 0
 	binary.BigEndian.PutUint16(fits[14+2:], 1300)
 	for name, want := range map[string]string{"tunnel": "[10.2.0.9 7]", "clear": "[10.2.0.9 7 10.3.0.9 8]"} {
-		frames, told := make(chan []byte), make(chan []byte, 10)
+		frames, told := make(chan punted), make(chan []byte, 10)
 		send := func(frame []byte) error { told <- frame; return nil }
 		to := map[string]answers{"tunnel": toTunnel(send), "clear": toBlack(send)}[name]
 		ctx, end := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() { done <- r.daemon.tellSenders(ctx, frames, to) }()
 		for _, frame := range [][]byte{from(2, 7), cut, fits, from(3, 8), from(2, 7)} {
-			frames <- frame
+			frames <- punted{bytes: frame}
 		}
 		end()
 		if err := <-done; err != nil {
@@ -232,7 +233,7 @@ func TestTellBehindTunnel(t *testing.T) {
 			to := map[string]answers{"tunnel": toTunnel(send), "clear": toBlack(send)}[name]
 			r.daemon.shares = shares.New()
 			for _, network := range []byte{2, 3} {
-				if err := r.daemon.tellFault(packet(network, c.to), c.fault, to); err != nil {
+				if err := r.daemon.tellFault(punted{bytes: packet(network, c.to)}, c.fault, to); err != nil {
 					t.Fatal(err)
 				}
 			}

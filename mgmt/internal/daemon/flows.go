@@ -25,6 +25,12 @@ const (
 	mostAsking = 256
 )
 
+// punted is a frame that the inner chip punted, and the number of the network of its packet.
+type punted struct {
+	bytes   []byte
+	network int
+}
+
 // questions are the flows for which an SA was asked, or whose sender was told, and when.
 type questions map[xfrm.Selector]time.Time
 
@@ -52,17 +58,17 @@ func (q questions) add(flow xfrm.Selector, now time.Time) bool {
 
 // eachFlow hands punted frames to `handle` until ctx ends or it fails, but for those of a flow that
 // it noted just now; `note` does that, and is false if too many are noted.
-func (d *Daemon) eachFlow(ctx context.Context, frames <-chan []byte, handle func(frame []byte, flow xfrm.Selector, note func() bool) error) error {
+func (d *Daemon) eachFlow(ctx context.Context, frames <-chan punted, handle func(frame punted, flow xfrm.Selector, note func() bool) error) error {
 	noted := questions{}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case frame := <-frames:
-			flow, ok := punt.Flow(frame)
+			flow, ok := punt.Flow(frame.bytes)
 			now := d.now()
-			key := flow // equal flows of two VLANs may be of two VRFs
-			key.Dev = strconv.Itoa(int(punt.OuterVLAN(frame)))
+			key := flow // equal flows of two networks are two
+			key.Dev = strconv.Itoa(frame.network)
 			if !ok || noted.waiting(key, now) {
 				continue
 			}
@@ -77,14 +83,14 @@ func (d *Daemon) eachFlow(ctx context.Context, frames <-chan []byte, handle func
 // fail. Where an SA is missing that is an event, and the frame goes no further: Linux must not send
 // it on in clear. A frame that a policy punts is delivered to Linux; the sender of one that a
 // policy rejects is told.
-func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver func(frame []byte) error, to answers) error {
-	return d.eachFlow(ctx, frames, func(frame []byte, _ xfrm.Selector, note func() bool) error {
+func (d *Daemon) answerAsking(ctx context.Context, frames <-chan punted, deliver func(frame []byte) error, to answers) error {
+	return d.eachFlow(ctx, frames, func(frame punted, _ xfrm.Selector, note func() bool) error {
 		asking, event, err := d.acquire(frame)
 		switch {
 		case err != nil:
 			return err
 		case asking == session.AskedPunt:
-			return deliver(frame)
+			return deliver(frame.bytes)
 		case asking == session.AskedReject:
 			return d.tellFault(frame, prohibited, to)
 		case asking == session.AskedSA && note():
@@ -94,17 +100,20 @@ func (d *Daemon) answerAsking(ctx context.Context, frames <-chan []byte, deliver
 	})
 }
 
-// acquire says what the policy of the packet in a frame wants; nothing if there is no packet.
-func (d *Daemon) acquire(frame []byte) (session.Asking, events.Event, error) {
+// acquire says what the policy of the packet in a frame wants; nothing if there is no packet, or if
+// its VRF has gone.
+func (d *Daemon) acquire(frame punted) (session.Asking, events.Event, error) {
 	v, err := d.view()
 	if err != nil {
 		return session.AskedNothing, events.Event{}, err
 	}
-	packet, ok := punt.ReadPacket(frame, v.Skipped())
+	packet, ok := punt.ReadPacket(frame.bytes, v.Skipped())
 	if !ok {
 		return session.AskedNothing, events.Event{}, nil
 	}
-	packet.VRF = v.VRFOf(punt.OuterVLAN(frame))
+	if packet.VRF, ok = v.VRFOf(frame.network); !ok {
+		return session.AskedNothing, events.Event{}, nil
+	}
 	asking, event := v.Acquire(packet)
 	return asking, event, nil
 }
@@ -112,7 +121,7 @@ func (d *Daemon) acquire(frame []byte) (session.Asking, events.Event, error) {
 // keepWaiting has packets to hosts at red wait for their Ethernet addresses, until ctx ends or the
 // chips fail. The senders of packets to no host straight behind red are told. `tunnel` says that
 // the packets came protected.
-func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan []byte, tunnel bool) error {
+func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan punted, tunnel bool) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -122,11 +131,11 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan []byte, tunnel b
 			if err != nil {
 				return err
 			}
-			host, length, ok := punt.Destination(frame)
+			host, length, ok := punt.Destination(frame.bytes)
 			switch {
 			case !ok || uint32(length) > v.RedMTU(xfrm.Selector{}): // Linux would have to cut it
 			case v.Resolves(host):
-				d.host.waiting.Keep(host, waiting.Packet{Frame: frame, Tunnel: tunnel}, d.now())
+				d.host.waiting.Keep(host, waiting.Packet{Frame: frame.bytes, Tunnel: tunnel}, d.now())
 				d.seek(model.NextHop{Dev: xfrm.Red, IP: host})
 			default:
 				err = d.tellFault(frame, noRoute, d.towardsBlack(tunnel))
@@ -166,7 +175,7 @@ func (d *Daemon) forward(packets []waiting.Packet, host netip.Addr, to xfrm.MAC)
 // giveUp tells the senders of packets that their host does not answer.
 func (d *Daemon) giveUp(packets []waiting.Packet) error {
 	for _, packet := range packets {
-		if err := d.tellFault(packet.Frame, noHost, d.towardsBlack(packet.Tunnel)); err != nil {
+		if err := d.tellFault(punted{bytes: packet.Frame}, noHost, d.towardsBlack(packet.Tunnel)); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
@@ -46,7 +45,7 @@ func TestAcquire(t *testing.T) {
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto udp sport 5 dir out priority 4 action punt")
 	monitor := r.dial()
 	monitor.ask(`{"id":1,"do":"monitor"}`)
-	frames, delivered := make(chan []byte), make(chan []byte)
+	frames, delivered := make(chan punted), make(chan []byte)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
@@ -60,10 +59,10 @@ func TestAcquire(t *testing.T) {
 		}
 	}
 	for range 3 {
-		frames <- asked(t, 7)
+		frames <- punted{bytes: asked(t, 7)}
 	}
-	frames <- asked(t, 8)
-	frames <- asked(t, 5)
+	frames <- punted{bytes: asked(t, 8)}
+	frames <- punted{bytes: asked(t, 5)}
 	if got := <-delivered; !bytes.Equal(got, asked(t, 5)) {
 		t.Errorf("delivered %x", got)
 	}
@@ -71,7 +70,7 @@ func TestAcquire(t *testing.T) {
 	event(8)
 	// The frame of port 5 came behind all the others, so those have been seen to.
 	now = now.Add(askAgain)
-	frames <- asked(t, 7)
+	frames <- punted{bytes: asked(t, 7)}
 	event(7)
 	end()
 	if err := <-done; err != nil {
@@ -281,9 +280,17 @@ func sumOf(data []byte) uint16 {
 	return ^uint16(sum>>16 + sum&0xFFFF)
 }
 
-// TestAcquireInVRF: a punted packet is of the VRF of its outer tag. It asks for an SA by the policy
-// there, and so does one of another VRF with the same addresses at once; packets to the box's own
-// address there are Linux's.
+// outerVLAN is the ID of a frame's outer tag; 0 without one.
+func outerVLAN(frame []byte) uint16 {
+	if !bytes.Equal(frame[12:14], []byte{0x81, 0}) {
+		return 0
+	}
+	return binary.BigEndian.Uint16(frame[14:])
+}
+
+// TestAcquireInVRF: a punted packet is of the network that its header names. It asks for an SA by
+// the policy of the VRF, with a VLAN or without, and so does one of another VRF with the same
+// addresses at once; packets to the box's own address there are Linux's.
 func TestAcquireInVRF(t *testing.T) {
 	r := newRig(t)
 	lines := []string{tunnel[0], "addr add 10.2.0.1/24 dev red"}
@@ -294,19 +301,23 @@ func TestAcquireInVRF(t *testing.T) {
 	}
 	lines = append(lines, "addr add 10.2.0.9/32 dev red.8", "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/24 dev blue dir in priority 5 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 7 mode tunnel")
 	r.must(lines...)
-	tagged := func(id byte) []byte {
-		frame := asked(t, 7)
-		return slices.Concat(frame[:12], []byte{0x81, 0, 0, id}, frame[12:])
+	r.must("link add hub type vrf table 9", "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dev hub dir out priority 5 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 9 mode tunnel")
+	v, err := r.daemon.view()
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		frame  []byte
+		vrf    string
 		asking session.Asking
 		reqid  uint32
-	}{{tagged(7), session.AskedSA, 7}, {tagged(8), session.AskedPunt, 0}, {asked(t, 7), session.AskedNothing, 0}, {tagged(9), session.AskedNothing, 0}} {
-		asking, event, err := r.daemon.acquire(test.frame)
+	}{{"blue", session.AskedSA, 7}, {"green", session.AskedPunt, 0}, {"hub", session.AskedSA, 9}, {"", session.AskedNothing, 0}} {
+		asking, event, err := r.daemon.acquire(punted{asked(t, 7), v.Model().NetworkOf(test.vrf)})
 		if err != nil || asking != test.asking || event.ReqID != test.reqid {
-			t.Errorf("%x: asking %d for reqid %d, %v", test.frame, asking, event.ReqID, err)
+			t.Errorf("%q: asking %d for reqid %d, %v", test.vrf, asking, event.ReqID, err)
 		}
+	}
+	if asking, _, err := r.daemon.acquire(punted{asked(t, 7), 62}); err != nil || asking != session.AskedNothing {
+		t.Errorf("a network without a VRF: asking %d, %v", asking, err)
 	}
 }
 
@@ -333,7 +344,7 @@ func TestTunnelsOfVRFs(t *testing.T) {
 		vlans := []uint16{}
 		got := func() string {
 			for len(e.own) > 0 {
-				vlans = append(vlans, punt.OuterVLAN(<-e.own))
+				vlans = append(vlans, outerVLAN(<-e.own))
 			}
 			slices.Sort(vlans)
 			if n := r.link("sp-vpn").Attrs().Statistics.RxPackets - before; n > 0 {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,9 +28,9 @@ type host struct {
 	devices *punt.Devices
 	frames  punt.Frames
 	ports   [2]punt.Device         // what the devices are
-	queues  map[uint32]chan []byte // frames that the red port's chip punted, by their reasons
-	own     map[uint32]chan []byte // and Linux's own
-	hairpin map[uint32]chan []byte // and those out of tunnels for others
+	queues  map[uint32]chan punted // frames that the red port's chip punted, by their reasons
+	own     map[uint32]chan punted // and Linux's own
+	hairpin map[uint32]chan punted // and those out of tunnels for others
 	paths   chan model.PathReport
 	strays  *punt.Strays
 	// hosts at the ports that packets went to and that have no row, and packets to those at red
@@ -44,7 +43,7 @@ type host struct {
 // kept is where a punted frame is seen to in this process; nil if it is Linux's. Linux never gets
 // its own back, so that none goes round. Nor does it get one out of a tunnel for another one, which
 // it could send on in clear.
-func (h *host) kept(header transport.PuntHeader) chan<- []byte {
+func (h *host) kept(header transport.PuntHeader) chan<- punted {
 	if header.Port != transport.PortRed {
 		return nil
 	}
@@ -61,30 +60,10 @@ func (h *host) kept(header transport.PuntHeader) chan<- []byte {
 	return queues[regs.PuntReasonPolicy]
 }
 
-// answered are the reasons of packets that came by an SA and whose senders are told, and delivered
-// those of others that came so.
-var (
-	answered  = []uint32{regs.PuntReasonTunnelMtu, regs.PuntReasonTunnelTtl, regs.PuntReasonTunnelRoute}
-	delivered = []uint32{regs.PuntReasonTunnel, regs.PuntReasonTunnelHost}
-)
-
-// apart gives a frame out of a tunnel of a VRF the tag of one of its VLANs, by which it is known to
-// be of that VRF, and the message to its sender meets the VRF's policies. Linux's devices are in
-// none, so false: it is for none of them. Any other frame it leaves as it is.
-func (d *Daemon) apart(header transport.PuntHeader, frame []byte) ([]byte, bool) {
-	tells := header.Hairpin || slices.Contains(answered, header.Reason)
-	if header.Port != transport.PortRed || header.Network == 0 || !tells && !slices.Contains(delivered, header.Reason) {
-		return frame, true
-	}
-	v, err := d.view()
-	if err != nil || !tells {
-		return nil, false
-	}
-	id, ok := v.VLANOf(header.Network)
-	if !ok {
-		return nil, false
-	}
-	return punt.Tagged(frame, id), true
+// apart says whether a frame out of a tunnel of a VRF would be Linux's, whose devices are in none.
+func apart(header transport.PuntHeader) bool {
+	delivered := header.Reason == regs.PuntReasonTunnel || header.Reason == regs.PuntReasonTunnelHost
+	return header.Port == transport.PortRed && header.Network != 0 && delivered
 }
 
 // hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a
@@ -131,7 +110,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		return errors.Join(err, devices.Close())
 	}
 	d.host = &host{
-		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan []byte{}, own: map[uint32]chan []byte{}, hairpin: map[uint32]chan []byte{},
+		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan punted{}, own: map[uint32]chan punted{}, hairpin: map[uint32]chan punted{},
 		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan model.NextHop, mostAsking),
 	}
 	d.host.routes = map[string]*rib.Follower{}
@@ -159,41 +138,41 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	answer := toRed(func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) })
 	own := toLinux(d.host.devices.DeliverTunnels)
 	tunnel, clear := d.towardsBlack(true), d.towardsBlack(false)
-	serve := func(queues map[uint32]chan []byte, reason uint32, each func(frames <-chan []byte) error) {
-		frames := make(chan []byte, mostAsking)
+	serve := func(queues map[uint32]chan punted, reason uint32, each func(frames <-chan punted) error) {
+		frames := make(chan punted, mostAsking)
 		queues[reason] = frames
 		group.Go(func() error { return each(frames) })
 	}
-	serve(d.host.queues, regs.PuntReasonPolicy, func(frames <-chan []byte) error {
+	serve(d.host.queues, regs.PuntReasonPolicy, func(frames <-chan punted) error {
 		deliver := func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) }
 		return d.answerAsking(ctx, frames, deliver, answer)
 	})
 	back := d.betweenTunnels()
 	// A policy that punts to Linux would give it its own frames, or those for a tunnel alone.
 	lost := func([]byte) error { d.host.devices.Refuse(); return nil }
-	asking := func(to answers) func(frames <-chan []byte) error {
-		return func(frames <-chan []byte) error { return d.answerAsking(ctx, frames, lost, to) }
+	asking := func(to answers) func(frames <-chan punted) error {
+		return func(frames <-chan punted) error { return d.answerAsking(ctx, frames, lost, to) }
 	}
 	serve(d.host.own, regs.PuntReasonPolicy, asking(own))
 	serve(d.host.hairpin, regs.PuntReasonPolicy, asking(back))
-	tooLong := func(to answers) func(frames <-chan []byte) error {
-		return func(frames <-chan []byte) error { return d.tellSenders(ctx, frames, to) }
+	tooLong := func(to answers) func(frames <-chan punted) error {
+		return func(frames <-chan punted) error { return d.tellSenders(ctx, frames, to) }
 	}
 	serve(d.host.queues, regs.PuntReasonMtu, tooLong(answer))
 	serve(d.host.own, regs.PuntReasonMtu, tooLong(own))
 	serve(d.host.hairpin, regs.PuntReasonMtu, tooLong(back))
 	serve(d.host.queues, regs.PuntReasonTunnelMtu, tooLong(tunnel))
 	serve(d.host.queues, regs.PuntReasonClearMtu, tooLong(clear))
-	faults := func(fault judge, to answers) func(frames <-chan []byte) error {
-		return func(frames <-chan []byte) error { return d.tellFaults(ctx, frames, fault, to) }
+	faults := func(fault judge, to answers) func(frames <-chan punted) error {
+		return func(frames <-chan punted) error { return d.tellFaults(ctx, frames, fault, to) }
 	}
 	serve(d.host.queues, regs.PuntReasonTtl, faults(expired, answer))
 	serve(d.host.queues, regs.PuntReasonTunnelTtl, faults(expired, tunnel))
 	serve(d.host.queues, regs.PuntReasonClearTtl, faults(expired, clear))
 	serve(d.host.queues, regs.PuntReasonTunnelRoute, faults(noRoute, tunnel))
 	serve(d.host.queues, regs.PuntReasonClearRoute, faults(noRoute, clear))
-	hosts := func(ofTunnel bool) func(frames <-chan []byte) error {
-		return func(frames <-chan []byte) error { return d.keepWaiting(ctx, frames, ofTunnel) }
+	hosts := func(ofTunnel bool) func(frames <-chan punted) error {
+		return func(frames <-chan punted) error { return d.keepWaiting(ctx, frames, ofTunnel) }
 	}
 	serve(d.host.queues, regs.PuntReasonTunnelHost, hosts(true))
 	serve(d.host.queues, regs.PuntReasonClearHost, hosts(false))
@@ -213,8 +192,7 @@ func (d *Daemon) Relay(ctx context.Context) error {
 					d.tell(e)
 				}
 			}
-			frame, ok := d.apart(header, frame)
-			if !ok {
+			if apart(header) {
 				d.host.devices.Refuse()
 				return true
 			}
@@ -223,7 +201,7 @@ func (d *Daemon) Relay(ctx context.Context) error {
 				return false
 			}
 			select {
-			case queue <- frame:
+			case queue <- punted{frame, header.Network}:
 			default: // its sender will send another
 			}
 			return true

@@ -55,16 +55,6 @@ func SplitFrame(frame []byte) (head, packet []byte, ok bool) {
 	return frame[:at], frame[at:], true
 }
 
-// OuterVLAN is the ID of a frame's outer VLAN tag, by which the inner chip finds its network; 0
-// without a tag.
-func OuterVLAN(frame []byte) uint16 {
-	const addresses, tag, id = 12, 4, 0x0fff
-	if len(frame) < addresses+tag || !slices.Contains(tagTypes, binary.BigEndian.Uint16(frame[addresses:])) {
-		return 0
-	}
-	return binary.BigEndian.Uint16(frame[addresses+typeBytes:]) & id
-}
-
 // Tagged is a frame with an outer VLAN tag of an ID (IEEE 802.1Q 9.6) more.
 func Tagged(frame []byte, id uint16) []byte {
 	const addresses = 12

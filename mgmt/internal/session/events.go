@@ -127,13 +127,21 @@ func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
 	return kind
 }
 
-// VRFOf is the VRF of frames from red by the ID of their outer VLAN tag; empty: none.
-func (v *View) VRFOf(id uint16) string { return v.model.VRFOf(id) }
+// VRFOf is the VRF of packets of a network, "" of network 0; false if it is that of no VRF any
+// more, or in doubt.
+func (v *View) VRFOf(network int) (name string, ok bool) {
+	for _, vrf := range v.model.VRFs {
+		if vrf.Number == network {
+			return vrf.Name, true
+		}
+	}
+	return "", network == 0
+}
 
-// VLANOf is the ID of a VLAN of the VRF with a number; false if it has none.
-func (v *View) VLANOf(number int) (id uint16, ok bool) {
+// VLANOf is the ID of a VLAN of a VRF; false if it has none.
+func (v *View) VLANOf(vrf string) (id uint16, ok bool) {
 	for _, vlan := range v.model.VLANs {
-		if vlan.VRF != "" && v.model.NetworkOf(vlan.VRF) == number {
+		if vlan.VRF == vrf {
 			return vlan.ID, true
 		}
 	}
