@@ -87,10 +87,18 @@ func (f *Follower) Follow(ctx context.Context, from Source) error {
 
 // listen has Linux tell its routes, all of them again each time that changes were lost.
 func (f *Follower) listen(ctx context.Context, from Source) error {
+	return retold(ctx, func(once context.Context, cancel context.CancelFunc) error {
+		f.resync.Store(&cancel)
+		return from.Routes(once, f.table)
+	})
+}
+
+// retold has Linux tell routes, again each time that changes were lost or `cancel` was called. It
+// runs until ctx ends or Linux fails.
+func retold(ctx context.Context, tell func(once context.Context, cancel context.CancelFunc) error) error {
 	for ctx.Err() == nil {
 		once, cancel := context.WithCancel(ctx)
-		f.resync.Store(&cancel)
-		err := from.Routes(once, f.table)
+		err := tell(once, cancel)
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			return err

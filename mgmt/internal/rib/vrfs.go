@@ -126,22 +126,12 @@ func same(a, b punt.VRF) bool { return a.String() == b.String() }
 
 // listen has Linux tell the routes of the tables until ctx ends.
 func (v *VRFs) listen(ctx context.Context, from Tables, vrfs []punt.VRF, to tables) error {
-	for ctx.Err() == nil {
-		once, cancel := context.WithCancel(ctx)
+	return retold(ctx, func(once context.Context, cancel context.CancelFunc) error {
 		for _, f := range to {
 			f.resync.Store(&cancel)
 		}
-		err := from.TableRoutes(once, vrfs, to)
-		cancel()
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		select {
-		case <-time.After(again):
-		case <-ctx.Done():
-		}
-	}
-	return nil
+		return from.TableRoutes(once, vrfs, to)
+	})
 }
 
 // follow has followers of some VRFs, and of no others, and gives them by their tables.
