@@ -106,15 +106,15 @@ func (m *Model) LinuxRoute(dev string, hosts netip.Prefix) *learned.Route {
 
 // onLink says the same of those hosts of a prefix that no longer route leads elsewhere.
 func (m *Model) onLink(dev string, hosts netip.Prefix) bool {
-	best, learned := m.best(dev, hosts), m.LinuxRoute(dev, hosts)
+	best, linux := m.best(dev, hosts), m.LinuxRoute(dev, hosts)
 	if back := m.best(Tunnels, hosts); dev == xfrm.Red && back.Prefix.IsValid() {
 		longer := !best.Prefix.IsValid() || back.Prefix.Bits() > best.Prefix.Bits()
-		if longer && (learned == nil || back.Prefix.Bits() >= learned.Prefix.Bits()) {
+		if longer && (linux == nil || back.Prefix.Bits() >= linux.Prefix.Bits()) {
 			return false // a station at red must not take the packets of a network behind a tunnel
 		}
 	}
-	if learned != nil {
-		return learned.Type == "" && len(learned.Via) == 0
+	if linux != nil {
+		return linux.Type == "" && len(linux.Via) == 0
 	}
 	return best.Prefix.IsValid() && !best.Via.IsValid()
 }

@@ -2,7 +2,10 @@
 
 package xfrm
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // link reads `link set`, `link add` and `link delete`.
 func (p *parser) link() (Command, error) {
@@ -217,7 +220,8 @@ func (p *parser) linkName(what string) (string, error) {
 
 // IsLinkName says whether Linux takes a name for a device.
 func IsLinkName(name string) bool {
-	return name != "" && len(name) <= maxName && !strings.ContainsAny(name, "/: \t") && name != "." && name != ".."
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	return name != "" && len(name) <= maxName && !strings.ContainsAny(name, "/: ") && name != "." && name != ".." && !strings.ContainsFunc(name, unprintable)
 }
 
 // The tags' protocol identifiers (IEEE 802.1Q 9.5), and the VIDs that a VLAN may have: 4095 is

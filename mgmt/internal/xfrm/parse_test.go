@@ -416,6 +416,8 @@ func TestRefusals(t *testing.T) {
 		{"link add red type bridge", "red is a port: a bridge, a VLAN's device, a VRF and an XFRM interface need names of their own"},
 		{"link add a-name-of-16-bytes type bridge", "cannot be the name of a device"},
 		{"link add a/b type bridge", "cannot be the name of a device"},
+		{"link add a\x01b type bridge", "cannot be the name of a device"},
+		{"link add a\u200bb type bridge", "cannot be the name of a device"},
 		{"link add br0 type bridge stp_state 1", "unexpected word \"stp_state\""},
 		{"link del", "the line ends where the name of the device should follow"},
 		{"link set red master", "the line ends where the bridge or the VRF after master should follow"},
