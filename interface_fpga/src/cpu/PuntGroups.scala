@@ -38,21 +38,26 @@ object PuntGroups {
   /** Number of punt reasons. */
   val reasons: Int = PuntReason.clearRoute + 1
 
-  /** The group of a reason; `other` for a reason without its own group. */
-  def apply(reason: UInt): UInt = MuxLookup(reason, PuntGroup.other.U(bits.W))(
-    ofReason.map { case (reason, group) => reason.U -> group.U(bits.W) }
-  )
+  /**
+   * The group of a frame: `hairpin`, or that of its reason; `other` for a reason without its own
+   * group.
+   */
+  def apply(frame: PuntMeta): UInt = {
+    val ofIts = MuxLookup(frame.reason, PuntGroup.other.U(bits.W))(
+      ofReason.map { case (reason, group) => reason.U -> group.U(bits.W) }
+    )
+    Mux(frame.hairpin, PuntGroup.hairpin.U, ofIts)
+  }
 
   /**
-   * The place of a reason's group among `groups`; for a reason of none of them that of `other`, or
-   * the first without `other`.
+   * The place of a frame's group among `groups`; for one of none of them that of `other`, or the
+   * first without `other`.
    */
-  def place(reason: UInt, groups: Seq[Int]): UInt = {
-    val placeBits = log2Ceil(groups.length max 2)
-    MuxLookup(reason, groups.indexOf(PuntGroup.other).max(0).U(placeBits.W))(
-      ofReason.collect {
-        case (reason, group) if groups.contains(group) => reason.U -> groups.indexOf(group).U(placeBits.W)
-      }
+  def place(frame: PuntMeta, groups: Seq[Int]): UInt = {
+    def at(group: Int): UInt = groups.indexOf(group).max(0).U(log2Ceil(groups.length max 2).W)
+    val ofIts = MuxLookup(frame.reason, at(PuntGroup.other))(
+      ofReason.collect { case (reason, group) if groups.contains(group) => reason.U -> at(group) }
     )
+    if (groups.contains(PuntGroup.hairpin)) Mux(frame.hairpin, at(PuntGroup.hairpin), ofIts) else ofIts
   }
 }

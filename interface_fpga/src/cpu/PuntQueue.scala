@@ -80,7 +80,7 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
   io.in.ready := true.B
   private val valid1 = RegNext(io.in.valid, false.B)
   private val beat1 = RegNext(io.in.bits)
-  private val group1 = RegNext(PuntGroups(io.in.bits.meta.reason))
+  private val group1 = RegNext(PuntGroups(io.in.bits.meta))
   private val cycles1 = RegNext(counter.io.value)
   private val before1 = RegInit(0.U((PacketStream.lengthBits - log2Ceil(PacketStream.dataBytes)).W))
   when(valid1)(before1 := Mux(beat1.last, 0.U, before1 + 1.U))
@@ -89,7 +89,7 @@ class PuntQueue(port: Int, groups: Seq[Int], beats: Int) extends Module {
   private val policers = Module(new TokenBuckets(groups.length))
   policers.io.limits := io.limits
   policers.io.request.valid := end1
-  policers.io.request.bits := RegNext(PuntGroups.place(io.in.bits.meta.reason, groups))
+  policers.io.request.bits := RegNext(PuntGroups.place(io.in.bits.meta, groups))
   assert(
     !end1 || VecInit(groups.map(_.U === group1)).asUInt.orR,
     "a punted frame is of a trap group that this port does not have"

@@ -53,7 +53,8 @@ object InnerConfig {
     PuntGroup.linkLocal,
     PuntGroup.mtu,
     PuntGroup.ttl,
-    PuntGroup.local
+    PuntGroup.local,
+    PuntGroup.hairpin
   )
 
   /** Those of decrypted packets and of clear ones from black, in the same order. */

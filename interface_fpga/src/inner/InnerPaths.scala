@@ -198,6 +198,7 @@ class InnerPaths(
       InnerCounters.dropInjectPunt -> encrypt.io.events.drops.injectPunt,
       InnerCounters.rxHairpin -> encrypt.io.events.hairpin.sent,
       InnerCounters.txHairpin -> encrypt.io.events.hairpin.sent,
+      InnerCounters.dropPuntHairpin -> punt.refused(PuntGroup.hairpin),
       InnerCounters.dropHairpinClear -> encrypt.io.events.drops.hairpinClear,
       InnerCounters.dropHairpinClosed -> encrypt.io.events.hairpin.dropClosed,
       InnerCounters.dropHairpinOverflow -> encrypt.io.events.hairpin.dropOverflow,
@@ -279,7 +280,8 @@ object InnerPaths {
       InnerRegs.limitLinkLocal,
       InnerRegs.limitMtu,
       InnerRegs.limitTtl,
-      InnerRegs.limitLocal
+      InnerRegs.limitLocal,
+      InnerRegs.limitHairpin
     )
 
   /** Those of [[InnerConfig.decryptGroups]]. */

@@ -55,6 +55,7 @@ var Buckets = []bucket{
 	{xfrm.Red, "clear_host", punted},
 	{xfrm.Red, "tunnel_route", punted},
 	{xfrm.Red, "clear_route", punted},
+	{xfrm.Red, "hairpin", punted},
 	{xfrm.Red, xfrm.InjectGroup, inject},
 	{xfrm.Red, xfrm.InjectPolicy, inject},
 	{xfrm.Black, "other", punted},

@@ -85,67 +85,68 @@ const (
 	InnerCounterNetworkRowUpset           = 77
 	InnerCounterRxHairpin                 = 78
 	InnerCounterDropHairpinClear          = 79
-	InnerCounterLinkRxPackets             = 80
-	InnerCounterLinkRxLost                = 81
-	InnerCounterLinkResyncs               = 82
-	InnerCounterDropTxDisabled            = 83
-	InnerCounterDropNoSelector            = 84
-	InnerCounterDropReplayed              = 85
-	InnerCounterDropTooOld                = 86
-	InnerCounterDropSelectorMismatch      = 87
-	InnerCounterDropInnerMalformed        = 88
-	InnerCounterDropInnerChecksum         = 89
-	InnerCounterDropInnerNotIp            = 90
-	InnerCounterDropInnerExtensionHeaders = 91
-	InnerCounterDropInnerTtlExpired       = 92
-	InnerCounterDropEcn                   = 93
-	InnerCounterDropNoNextHop             = 94
-	InnerCounterTxFrames                  = 95
-	InnerCounterTxBytes                   = 96
-	InnerCounterDropInnerLifetime         = 97
-	InnerCounterInjectFrames              = 98
-	InnerCounterDropInjectDisabled        = 99
-	InnerCounterDropInjectLength          = 100
-	InnerCounterEcnUnexpected             = 101
-	InnerCounterDropFragmentOffset        = 102
-	InnerCounterDropInClearDenied         = 103
-	InnerCounterDropWindowUpset           = 104
-	InnerCounterWindowTopRepaired         = 105
-	InnerCounterWindowTopLost             = 106
-	InnerCounterWindowRowFilled           = 107
-	InnerCounterControlRepaired           = 108
-	InnerCounterDropInboundRuleUpset      = 109
-	InnerCounterInboundRuleRowUpset       = 110
-	InnerCounterDropInnerMartian          = 111
-	InnerCounterDropInnerOwnSource        = 112
-	InnerCounterDropRedSource             = 113
-	InnerCounterSelectorRowUpset          = 114
-	InnerCounterNextHopRowUpset           = 115
-	InnerCounterDropUnresolved            = 116
-	InnerCounterDropHostUpset             = 117
-	InnerCounterHostRowUpset              = 118
-	InnerCounterPuntTunnel                = 119
-	InnerCounterPuntClear                 = 120
-	InnerCounterDropPuntTunnel            = 121
-	InnerCounterDropPuntClear             = 122
-	InnerCounterDropInnerPuntOverflow     = 123
-	InnerCounterDropInnerFragConflict     = 124
-	InnerCounterPuntTunnelMtu             = 125
-	InnerCounterPuntClearMtu              = 126
-	InnerCounterDropPuntRedMtu            = 127
-	InnerCounterRedFragPackets            = 128
-	InnerCounterRedFragSplit              = 129
-	InnerCounterDropPrefixUpset           = 130
-	InnerCounterPrefixRowUpset            = 131
-	InnerCounterPuntTunnelTtl             = 132
-	InnerCounterPuntClearTtl              = 133
-	InnerCounterPuntTunnelHost            = 134
-	InnerCounterPuntClearHost             = 135
-	InnerCounterPuntTunnelRoute           = 136
-	InnerCounterPuntClearRoute            = 137
-	InnerCounterTxHairpin                 = 138
-	InnerCounterDropHairpinOverflow       = 139
-	InnerCounterDropHairpinClosed         = 140
+	InnerCounterDropPuntHairpin           = 80
+	InnerCounterLinkRxPackets             = 81
+	InnerCounterLinkRxLost                = 82
+	InnerCounterLinkResyncs               = 83
+	InnerCounterDropTxDisabled            = 84
+	InnerCounterDropNoSelector            = 85
+	InnerCounterDropReplayed              = 86
+	InnerCounterDropTooOld                = 87
+	InnerCounterDropSelectorMismatch      = 88
+	InnerCounterDropInnerMalformed        = 89
+	InnerCounterDropInnerChecksum         = 90
+	InnerCounterDropInnerNotIp            = 91
+	InnerCounterDropInnerExtensionHeaders = 92
+	InnerCounterDropInnerTtlExpired       = 93
+	InnerCounterDropEcn                   = 94
+	InnerCounterDropNoNextHop             = 95
+	InnerCounterTxFrames                  = 96
+	InnerCounterTxBytes                   = 97
+	InnerCounterDropInnerLifetime         = 98
+	InnerCounterInjectFrames              = 99
+	InnerCounterDropInjectDisabled        = 100
+	InnerCounterDropInjectLength          = 101
+	InnerCounterEcnUnexpected             = 102
+	InnerCounterDropFragmentOffset        = 103
+	InnerCounterDropInClearDenied         = 104
+	InnerCounterDropWindowUpset           = 105
+	InnerCounterWindowTopRepaired         = 106
+	InnerCounterWindowTopLost             = 107
+	InnerCounterWindowRowFilled           = 108
+	InnerCounterControlRepaired           = 109
+	InnerCounterDropInboundRuleUpset      = 110
+	InnerCounterInboundRuleRowUpset       = 111
+	InnerCounterDropInnerMartian          = 112
+	InnerCounterDropInnerOwnSource        = 113
+	InnerCounterDropRedSource             = 114
+	InnerCounterSelectorRowUpset          = 115
+	InnerCounterNextHopRowUpset           = 116
+	InnerCounterDropUnresolved            = 117
+	InnerCounterDropHostUpset             = 118
+	InnerCounterHostRowUpset              = 119
+	InnerCounterPuntTunnel                = 120
+	InnerCounterPuntClear                 = 121
+	InnerCounterDropPuntTunnel            = 122
+	InnerCounterDropPuntClear             = 123
+	InnerCounterDropInnerPuntOverflow     = 124
+	InnerCounterDropInnerFragConflict     = 125
+	InnerCounterPuntTunnelMtu             = 126
+	InnerCounterPuntClearMtu              = 127
+	InnerCounterDropPuntRedMtu            = 128
+	InnerCounterRedFragPackets            = 129
+	InnerCounterRedFragSplit              = 130
+	InnerCounterDropPrefixUpset           = 131
+	InnerCounterPrefixRowUpset            = 132
+	InnerCounterPuntTunnelTtl             = 133
+	InnerCounterPuntClearTtl              = 134
+	InnerCounterPuntTunnelHost            = 135
+	InnerCounterPuntClearHost             = 136
+	InnerCounterPuntTunnelRoute           = 137
+	InnerCounterPuntClearRoute            = 138
+	InnerCounterTxHairpin                 = 139
+	InnerCounterDropHairpinOverflow       = 140
+	InnerCounterDropHairpinClosed         = 141
 )
 
 // InnerCounters is ordered by index.
@@ -230,67 +231,68 @@ var InnerCounters = []Counter{
 	{Name: "network_row_upset", Index: 77, Path: "encrypt", Kind: "info"},
 	{Name: "rx_hairpin", Index: 78, Path: "encrypt", Kind: "received"},
 	{Name: "drop_hairpin_clear", Index: 79, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 80, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 81, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 82, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 84, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 87, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 88, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 89, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 91, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 92, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 93, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 94, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 95, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 96, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 97, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 98, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 99, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 100, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 101, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 102, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 103, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 104, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 105, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 106, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 107, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 108, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 109, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 110, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 111, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 112, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 113, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 114, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 115, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 116, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 117, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 118, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel", Index: 119, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear", Index: 120, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_tunnel", Index: 121, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_clear", Index: 122, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_punt_overflow", Index: 123, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_frag_conflict", Index: 124, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_tunnel_mtu", Index: 125, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_mtu", Index: 126, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_red_mtu", Index: 127, Path: "decrypt", Kind: "drop"},
-	{Name: "red_frag_packets", Index: 128, Path: "decrypt", Kind: "info"},
-	{Name: "red_frag_split", Index: 129, Path: "decrypt", Kind: "split"},
-	{Name: "drop_prefix_upset", Index: 130, Path: "decrypt", Kind: "drop"},
-	{Name: "prefix_row_upset", Index: 131, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel_ttl", Index: 132, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_ttl", Index: 133, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_tunnel_host", Index: 134, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_host", Index: 135, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_tunnel_route", Index: 136, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_route", Index: 137, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_hairpin", Index: 138, Path: "decrypt", Kind: "sent"},
-	{Name: "drop_hairpin_overflow", Index: 139, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_hairpin_closed", Index: 140, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_hairpin", Index: 80, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 81, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 82, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 83, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 93, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 96, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 97, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 98, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 99, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 100, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 101, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 102, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 103, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 104, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 105, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 106, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 107, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 108, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 109, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 110, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 111, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 112, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 113, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 114, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 115, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 116, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 117, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 118, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 119, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel", Index: 120, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear", Index: 121, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_tunnel", Index: 122, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_clear", Index: 123, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_punt_overflow", Index: 124, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_frag_conflict", Index: 125, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_tunnel_mtu", Index: 126, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_mtu", Index: 127, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_red_mtu", Index: 128, Path: "decrypt", Kind: "drop"},
+	{Name: "red_frag_packets", Index: 129, Path: "decrypt", Kind: "info"},
+	{Name: "red_frag_split", Index: 130, Path: "decrypt", Kind: "split"},
+	{Name: "drop_prefix_upset", Index: 131, Path: "decrypt", Kind: "drop"},
+	{Name: "prefix_row_upset", Index: 132, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel_ttl", Index: 133, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_ttl", Index: 134, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_tunnel_host", Index: 135, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_host", Index: 136, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_tunnel_route", Index: 137, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_route", Index: 138, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_hairpin", Index: 139, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_hairpin_overflow", Index: 140, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_hairpin_closed", Index: 141, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.

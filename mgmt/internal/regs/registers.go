@@ -249,6 +249,9 @@ var (
 	InnerLimitClearRoute          = Register{Name: "limit_clear_route", Offset: 0x358, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitClearRouteRate      = Field{LSB: 0, Width: 16}
 	InnerLimitClearRouteBurst     = Field{LSB: 16, Width: 16}
+	InnerLimitHairpin             = Register{Name: "limit_hairpin", Offset: 0x35c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	InnerLimitHairpinRate         = Field{LSB: 0, Width: 16}
+	InnerLimitHairpinBurst        = Field{LSB: 16, Width: 16}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -313,6 +316,7 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLimitClearHost,
 	InnerLimitTunnelRoute,
 	InnerLimitClearRoute,
+	InnerLimitHairpin,
 }...)
 
 // Registers of the crypto chip alone.

@@ -171,6 +171,7 @@ const (
 	PuntGroupClearHost   = 21
 	PuntGroupTunnelRoute = 22
 	PuntGroupClearRoute  = 23
+	PuntGroupHairpin     = 24
 )
 
 // PuntGroupNames gives the name of each value.
@@ -199,6 +200,7 @@ var PuntGroupNames = map[uint32]string{
 	PuntGroupClearHost:   "clear_host",
 	PuntGroupTunnelRoute: "tunnel_route",
 	PuntGroupClearRoute:  "clear_route",
+	PuntGroupHairpin:     "hairpin",
 }
 
 // Values of punt_reason.

@@ -34,6 +34,7 @@ var bucketRegisters = map[[2]string]chip.Source{
 	{xfrm.Red, "clear_host"}:       {Chip: transport.Inner, Register: regs.InnerLimitClearHost},
 	{xfrm.Red, "tunnel_route"}:     {Chip: transport.Inner, Register: regs.InnerLimitTunnelRoute},
 	{xfrm.Red, "clear_route"}:      {Chip: transport.Inner, Register: regs.InnerLimitClearRoute},
+	{xfrm.Red, "hairpin"}:          {Chip: transport.Inner, Register: regs.InnerLimitHairpin},
 	{xfrm.Red, xfrm.InjectGroup}:   {Chip: transport.Inner, Register: regs.InnerLimitInject},
 	{xfrm.Red, xfrm.InjectPolicy}:  {Chip: transport.Inner, Register: regs.InnerLimitInjectEncrypt},
 	{xfrm.Black, "other"}:          {Chip: transport.Outer, Register: regs.OuterLimitOther},

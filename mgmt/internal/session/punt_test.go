@@ -44,7 +44,7 @@ var limitRegisters = []struct {
 	{xfrm.Red, "tunnel_host", transport.Inner, regs.InnerLimitTunnelHost},
 	{xfrm.Red, "clear_host", transport.Inner, regs.InnerLimitClearHost},
 	{xfrm.Red, "tunnel_route", transport.Inner, regs.InnerLimitTunnelRoute},
-	{xfrm.Red, "clear_route", transport.Inner, regs.InnerLimitClearRoute},
+	{xfrm.Red, "clear_route", transport.Inner, regs.InnerLimitClearRoute}, {xfrm.Red, "hairpin", transport.Inner, regs.InnerLimitHairpin},
 	{xfrm.Red, "resolution", transport.Inner, regs.InnerLimitResolution}, {xfrm.Black, "resolution", transport.Outer, regs.OuterLimitResolution},
 	{xfrm.Red, "link_local", transport.Inner, regs.InnerLimitLinkLocal}, {xfrm.Black, "link_local", transport.Outer, regs.OuterLimitLinkLocal},
 	{xfrm.Red, "mtu", transport.Inner, regs.InnerLimitMtu}, {xfrm.Red, "ttl", transport.Inner, regs.InnerLimitTtl}, {xfrm.Red, "inject", transport.Inner, regs.InnerLimitInject}, {xfrm.Red, "inject_encrypt", transport.Inner, regs.InnerLimitInjectEncrypt},
@@ -171,7 +171,7 @@ func TestPuntMistakes(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	for line, sentence := range map[string]string{
 		"set":                        "a trap group",
-		"set icmp6 rate 5":           "unknown trap group \"icmp6\": there are other, ike, arp, nd, icmp, unknown_spi, mtu, reasm, ttl, link_local, local, resolution, ike_cookie, ike_init, tunnel, clear, tunnel_mtu, clear_mtu, tunnel_ttl, clear_ttl, tunnel_host, clear_host, tunnel_route, clear_route, inject, inject_encrypt, all",
+		"set icmp6 rate 5":           "unknown trap group \"icmp6\": there are other, ike, arp, nd, icmp, unknown_spi, mtu, reasm, ttl, link_local, local, resolution, ike_cookie, ike_init, tunnel, clear, tunnel_mtu, clear_mtu, tunnel_ttl, clear_ttl, tunnel_host, clear_host, tunnel_route, clear_route, hairpin, inject, inject_encrypt, all",
 		"set ike":                    "write what is to change",
 		"set ike dev black":          "write what is to change",
 		"set ike rate 4":             "the rate must be 5 to 292965 packets/s, or unlimited, not \"4\"",
@@ -179,7 +179,7 @@ func TestPuntMistakes(t *testing.T) {
 		"set ike rate":               "the line ends where the rate",
 		"set ike burst 65536":        "the burst must be 0 to 65535 packets",
 		"set ike burst 1 dev green":  "unknown device",
-		"set ike burst 1 dev red":    "red has no trap group ike: there are other, arp, nd, resolution, link_local, mtu, ttl, local, tunnel, clear, tunnel_mtu, clear_mtu, tunnel_ttl, clear_ttl, tunnel_host, clear_host, tunnel_route, clear_route, inject, inject_encrypt",
+		"set ike burst 1 dev red":    "red has no trap group ike: there are other, arp, nd, resolution, link_local, mtu, ttl, local, tunnel, clear, tunnel_mtu, clear_mtu, tunnel_ttl, clear_ttl, tunnel_host, clear_host, tunnel_route, clear_route, hairpin, inject, inject_encrypt",
 		"set mtu rate 50 dev black":  "black has no trap group mtu",
 		"set ike rate 50 per second": "unexpected word",
 		"delete ike":                 "punt \"delete\" is not supported",

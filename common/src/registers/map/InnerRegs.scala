@@ -228,6 +228,12 @@ object InnerRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitHairpin =
+    RegisterDesc("limit_hairpin", 0x35c, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitHairpin {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -288,6 +294,7 @@ object InnerRegs {
     limitTunnelHost,
     limitClearHost,
     limitTunnelRoute,
-    limitClearRoute
+    limitClearRoute,
+    limitHairpin
   )
 }

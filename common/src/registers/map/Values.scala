@@ -90,6 +90,7 @@ object PuntGroup {
   val clearHost = 21
   val tunnelRoute = 22
   val clearRoute = 23
+  val hairpin = 24
 }
 
 object PuntReason {

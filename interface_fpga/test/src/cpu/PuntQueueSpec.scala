@@ -8,9 +8,10 @@ import sallyport.common.stream.{NoMeta, Pace, Packet, StreamHarness, StreamMatri
 import scala.util.Random
 
 class PuntQueueSpec extends StreamMatrix {
-  private val groups = Seq(PuntGroup.other, PuntGroup.ike, PuntGroup.arp, PuntGroup.unknownSpi, PuntGroup.tunnel)
+  private val groups =
+    Seq(PuntGroup.other, PuntGroup.ike, PuntGroup.arp, PuntGroup.unknownSpi, PuntGroup.tunnel, PuntGroup.hairpin)
 
-  /** Reasons of all of these groups. */
+  /** Reasons of all of these groups but the last, which any may be of. */
   private val reasons = Seq(
     PuntReason.vlan,
     PuntReason.policy,
@@ -81,11 +82,12 @@ class PuntQueueSpec extends StreamMatrix {
 
   test("each group's policer lets as many pass as it has tokens, whatever the others do") {
     val sent = frames(300, i => 60 + 37 * (i % 11))
-    val bursts = Seq(0, 7, 300, 11, 5)
+    val bursts = Seq(0, 7, 300, 11, 5, 9)
     withBench(harness(2048, bursts(_))) { bench =>
       bench.load(sent)
       bench.run(Pace.Always, Pace.Always, seed = 1)
       def group(packet: Packet): Int = reason(packet) match {
+        case _ if packet.meta.testBit(6) => 5
         case PuntReason.ike => 1
         case PuntReason.arp => 2
         case PuntReason.unknownSpi => 3

@@ -66,7 +66,8 @@ object PuntedFrame {
       PuntedFrame(port, reason, group, number(6, 8).toInt, injected, hairpin, network, number(8, 16), frame)
     require(number(4, 6) == frame.length && !(injected && hairpin), s"a wrong punt header: $header")
     require(punted.sa == 0 || bySa.contains(punted.reason), s"an SA of a frame that came by none: $punted")
-    require(punted.group == groups.getOrElse(punted.reason, PuntGroup.other), s"reason and group: $punted")
+    val expected = if (hairpin) PuntGroup.hairpin else groups.getOrElse(punted.reason, PuntGroup.other)
+    require(punted.group == expected, s"reason and group: $punted")
     punted
   }
 }

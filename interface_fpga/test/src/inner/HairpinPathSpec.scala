@@ -139,6 +139,31 @@ class HairpinPathSpec extends AnyFunSuite with InnerPathsModel {
     }
   }
 
+  test("a spoke that floods the CPU costs red's stations none of their answers") {
+    simulatePaths { (_, bench) =>
+      start(bench)
+      bench.bus.write(InnerRegs.limitHairpin, InnerRegs.LimitHairpin.rate.put(1) | InnerRegs.LimitHairpin.burst.put(3))
+      for (limit <- Seq(InnerRegs.limitOther, InnerRegs.limitMtu))
+        bench.bus.write(limit, InnerRegs.LimitOther.rate.put(1) | InnerRegs.LimitOther.burst.put(5))
+      bench.idle(40)
+      val before = bench.counters()
+      assert(sent(bench, Seq.fill(20)(packet("10.3.0.1")): _*).isEmpty)
+      val red = encrypts.find(_.counter == "punt_policy").get
+      for (_ <- 0 until 5) bench.receive(red.frame, gap = 20)
+      bench.idle(200)
+      assert(bench.puntHairpin.count(identity) == 3 && bench.punts.size == 3 + 5)
+      val moved = Map[String, BigInt](
+        "link_rx_packets" -> 20,
+        "tx_hairpin" -> 20,
+        "rx_hairpin" -> 20,
+        "rx_frames" -> 5,
+        "punt_policy" -> 8,
+        "drop_punt_hairpin" -> 17
+      )
+      assert(bench.balanced(before) - "rx_bytes" == moved)
+    }
+  }
+
   /** DF set, total length and checksum right. */
   private def dontFragment(bytes: Seq[Byte]): Seq[Byte] = {
     val sized = bytes

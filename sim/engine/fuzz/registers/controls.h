@@ -15,7 +15,7 @@ struct Control {
 };
 
 namespace inner {
-inline constexpr std::array<Control, 39> kControls{{
+inline constexpr std::array<Control, 40> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -55,6 +55,7 @@ inline constexpr std::array<Control, 39> kControls{{
     {0x350, 0xffffffff, 0x040000e0},
     {0x354, 0xffffffff, 0x040000e0},
     {0x358, 0xffffffff, 0x040000e0},
+    {0x35c, 0xffffffff, 0x040000e0},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -95,6 +96,7 @@ inline constexpr Control kLimitTunnelHost = kControls[35];
 inline constexpr Control kLimitClearHost = kControls[36];
 inline constexpr Control kLimitTunnelRoute = kControls[37];
 inline constexpr Control kLimitClearRoute = kControls[38];
+inline constexpr Control kLimitHairpin = kControls[39];
 }  // namespace inner
 
 namespace crypto {

@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 141> kInnerCounters{{
+inline constexpr std::array<Counter, 142> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -92,6 +92,7 @@ inline constexpr std::array<Counter, 141> kInnerCounters{{
     {"network_row_upset", "encrypt", "info"},
     {"rx_hairpin", "encrypt", "received"},
     {"drop_hairpin_clear", "encrypt", "drop"},
+    {"drop_punt_hairpin", "encrypt", "drop"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},

@@ -24,7 +24,7 @@ const char* puntGroupName(uint8_t group) {
       "other",      "ike",       "arp",         "nd",         "icmp",         "unknown_spi",
       "mtu",        "reasm",     "ttl",         "link_local", "local",        "resolution",
       "ike_cookie", "ike_init",  "tunnel",      "clear",      "tunnel_mtu",   "clear_mtu",
-      "tunnel_ttl", "clear_ttl", "tunnel_host", "clear_host", "tunnel_route", "clear_route"};
+      "tunnel_ttl", "clear_ttl", "tunnel_host", "clear_host", "tunnel_route", "clear_route", "hairpin"};
   return group < kPuntGroups ? names[group] : "unknown";
 }
 

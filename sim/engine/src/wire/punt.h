@@ -19,7 +19,7 @@ namespace sallyport::sim {
 const char* puntReasonName(uint8_t reason);
 const char* puntGroupName(uint8_t group);
 inline constexpr int kPuntReasons = 29;
-inline constexpr int kPuntGroups = 24;
+inline constexpr int kPuntGroups = 25;
 // Whether a frame of the reason came by an SA, which its header names.
 bool puntIsOfTunnel(uint8_t reason);
 
