@@ -17,7 +17,7 @@ COUNTS = re.compile(r"(\d+) rounds, .* out (\d+) (?:ESP|whole), (\d+) (?:verifie
 # Drops that show that an attack met its measure.
 CRYPTO = ("enc_no_key", "enc_bypass_denied", "enc_not_ready", "enc_mode", "dec_icv", "dec_no_key", "dec_mode")
 INTERFACE = {
-    "inner": ("rx_bad_fcs", "ip_checksum", "frag_orphan", "policy", "replayed", "no_selector", "inner_malformed"),
+    "inner": ("rx_bad_fcs", "ip_checksum", "frag_orphan", "policy", "replayed", "no_selector", "inner_malformed", "hairpin_clear"),
     "outer": ("rx_bad_fcs", "ip_checksum", "reasm_timeout", "policy", "unknown_spi", "no_tunnel", "no_next_hop"),
 }
 
@@ -100,6 +100,12 @@ PLANTED = {
         "verdict_link_REG_1_bypass <= decided & _link_bypass_T;",
         "verdict_link_REG_1_bypass <= decided;",
         "WRONG PACKET: one bypasses IPsec, which no row allows",
+    ),
+    "packets between tunnels may bypass": (
+        "inner/InnerClassifier.sv",
+        "decided & _link_bypass_T & hairpin1",
+        "1'h0",
+        "WRONG PACKET: a packet between tunnels without protection leaves",
     ),
     "a window forgets what it received": (
         "inner/ReplayRing.sv",

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner chip under fuzzing: a rule leads to an SA by the destination port, all SAs lead to
-// one next hop.
+// The inner chip under fuzzing: a rule leads to an SA by the destination port. All SAs lead to one
+// next hop, but the last leads to the link, and there to its own number by the same port.
 #include "fuzz/drive/interface_fuzz.h"
 #include "fuzz/registers/tables.h"
 
 namespace sallyport::fuzz {
 namespace {
 
-constexpr uint16_t kPorts = 0x4000;
+constexpr uint16_t kPorts = 0x4000, kPortOfLink = 7;
+constexpr uint64_t kRed = 1, kBack = 2;  // next hops
 constexpr uint64_t kProtect = 2, kMacOfRed = 0x66'00'00'00'00'02;
 
 }  // namespace
@@ -38,7 +39,7 @@ Row InnerFuzz::goodRow(unsigned table, unsigned index) {
     case inner::kSelector:
       put(row, selector_row::kValid, 1);
       put(row, selector_row::kReplay, 1);
-      put(row, selector_row::kNextHop, 1);
+      put(row, selector_row::kNextHop, hairpins(index) ? kBack : kRed);
       put(row, selector_row::kWindowSize, 64);
       put(row, selector_row::kWindowRow0, index);
       put(row, selector_row::kSrcPortLast, 0xffff);
@@ -47,6 +48,7 @@ Row InnerFuzz::goodRow(unsigned table, unsigned index) {
     case inner::kNextHop:
       put(row, next_hop_row::kValid, 1);
       put(row, next_hop_row::kMac, kMacOfRed);
+      put(row, next_hop_row::kHairpin, mayHairpin_ && index == kBack);
       break;
     default:
       break;
@@ -58,7 +60,15 @@ Bytes InnerFuzz::fromPort(unsigned sa, const Ip& header, const Bytes& payload) {
   return ip(header, udp(7, static_cast<uint16_t>(kPorts | sa), payload));
 }
 
-Bytes InnerFuzz::fromLink(const Ip& header, const Bytes& payload) { return ip(header, udp(kPorts, 7, payload)); }
+Bytes InnerFuzz::fromLink(const Ip& header, const Bytes& payload) {
+  return ip(header, udp(kPorts, kPortOfLink, payload));
+}
+
+bool InnerFuzz::hairpins(unsigned sa) { return sa == kPortOfLink % kSas; }
+
+void InnerFuzz::restrain(unsigned table, Row& row) {
+  if (table == inner::kNextHop && !mayHairpin_) put(row, next_hop_row::kHairpin, 0);
+}
 
 void InnerFuzz::readCounters() {
   readBalance(software_, kInnerCounters, [this](const Counts& counts) { check(counts); });

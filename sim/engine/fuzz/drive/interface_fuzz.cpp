@@ -14,8 +14,8 @@ InterfaceFuzz::InterfaceFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, Kin
       link_(*ends_.emplace_back(std::make_unique<End>(false, kind_.sequenceToChip, seed * 2 + 1))),
       port_(seed) {
   link_.receiver.onPacket = [this](const Arrived& a) { leftByLink(a); };
-  port_.onFrame = [this](const Bytes& frame) { left(Exit::mac, frame, 0); };
-  port_.onPunt = [this](const Bytes& frame) { left(Exit::punt, frame, 0); };
+  port_.onFrame = [this](const Bytes& frame) { left(Exit::mac, frame, 0, false); };
+  port_.onPunt = [this](const Bytes& frame) { left(Exit::punt, frame, 0, false); };
   link_.sender.onSend = [this](Packet& packet) {
     packetsIn_++;
     if (kind_.sequenceToChip && !packet.header.bypass)
@@ -25,8 +25,8 @@ InterfaceFuzz::InterfaceFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, Kin
   start();
 }
 
-void InterfaceFuzz::left(Exit exit, const Bytes& bytes, unsigned sa) {
-  const auto left = judge_.left(exit, bytes);
+void InterfaceFuzz::left(Exit exit, const Bytes& bytes, unsigned sa, bool bypass) {
+  const auto left = judge_.left(exit, bytes, bypass);
   if (!calm_) return;
   const auto expected = left ? underWay_.find(left->packet) : underWay_.end();
   if (expected == underWay_.end()) throw std::runtime_error("WRONG PACKET: one leaves that is none of the good ones");
@@ -40,7 +40,7 @@ void InterfaceFuzz::leftByLink(const Arrived& arrived) {
     if (!mayBypass_) throw std::runtime_error("WRONG PACKET: one bypasses IPsec, which no row allows");
     bypassed_++;
   }
-  left(Exit::link, arrived.payload, arrived.header.sa);
+  left(Exit::link, arrived.payload, arrived.header.sa, arrived.header.bypass);
 }
 
 void InterfaceFuzz::hostile() {
@@ -80,7 +80,7 @@ void InterfaceFuzz::good() {
       packet.sequence = ++number_[sa];
       packet.payload = fromLink(header, judge_.give(Entry::link, length));
       packet.given = judge_.last();
-      underWay_[judge_.last()] = {Exit::mac, 0};
+      underWay_[judge_.last()] = hairpins(sa) ? std::pair(Exit::link, sa) : std::pair(Exit::mac, 0u);
       link_.sender.push(std::move(packet));
     }
     for (uint64_t wait = random_.below(60); wait > 0; wait--) cycle();
@@ -98,16 +98,21 @@ void InterfaceFuzz::good() {
 }
 
 void InterfaceFuzz::round() {
-  mayBypass_ = rounds_++ % 2 == 1;
+  mayBypass_ = rounds_ % 2 == 1;
+  mayHairpin_ = rounds_ % 4 >= 2;
+  rounds_++;
   steady_ = random_.chance(0.5);
   configure(mayBypass_);
   until([this] { return software_.idle(); }, kCalm, "the configuration is not written");
   judge_.begin(steady_);
+  judge_.linkToLink = mayHairpin_;
   hostile();
+  mayHairpin_ = true;
   configure(false);
   settle(kSilence);
   mayBypass_ = false;  // none is inside any more
   judge_.begin(true);
+  judge_.linkToLink = true;
   readCounters();
   until([this] { return software_.idle(); }, kCalm, "counters are not read");
   calm_ = true;

@@ -51,6 +51,10 @@ class InterfaceFuzz : public Bench {
 
   // Row `index` of a table, with which the good traffic crosses.
   virtual Row goodRow(unsigned table, unsigned index) = 0;
+  // Whether good packets from the link on an SA leave by the link, on the SA of the same number.
+  virtual bool hairpins(unsigned) { return false; }
+  // Takes out of a row of any bits what would let packets between tunnels while none may go there.
+  virtual void restrain(unsigned, Row&) {}
   // Where that row stands.
   virtual unsigned placeOf(unsigned, unsigned index) { return index; }
   // The IP packet around a payload that comes in by the port for an SA, and the one from the link.
@@ -62,6 +66,8 @@ class InterfaceFuzz : public Bench {
   // Of `counts`: packets that the chip has sent by the link.
   virtual int64_t sentByLink(const Counts& counts) const = 0;
   void check(const Counts& counts);
+
+  bool mayHairpin_ = false;  // rows may lead packets of the link back to it
 
  private:
   // Longer than a full chip keeps a packet, and a fragment under the shortest time.
@@ -87,8 +93,8 @@ class InterfaceFuzz : public Bench {
   Bytes frame(const Ip& header, const Bytes& packet);
 
   void leftByLink(const Arrived& arrived);
-  // `sa` of what leaves by the link.
-  void left(Exit exit, const Bytes& bytes, unsigned sa);
+  // `sa` and `bypass` of what leaves by the link.
+  void left(Exit exit, const Bytes& bytes, unsigned sa, bool bypass);
 
   Kind kind_;
   End& link_;
@@ -109,6 +115,8 @@ class InnerFuzz : public InterfaceFuzz {
 
  private:
   Row goodRow(unsigned table, unsigned index) override;
+  bool hairpins(unsigned sa) override;
+  void restrain(unsigned table, Row& row) override;
   Bytes fromPort(unsigned sa, const Ip& header, const Bytes& payload) override;
   Bytes fromLink(const Ip& header, const Bytes& payload) override;
   void readCounters() override;

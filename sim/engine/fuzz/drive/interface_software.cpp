@@ -57,6 +57,7 @@ void InterfaceFuzz::anyRow() {
     if (mayBypass_ && random_.chance(0.3)) put(row, action, kBypass);
     if (!mayBypass_ && field(row, action.lsb, action.width) == kBypass) put(row, action, kDiscard);
   }
+  restrain(table, row);
   window_.write(table, random_.chance(0.9) ? placeOf(table, index) : 1u << 23 | index, row);
 }
 

@@ -18,8 +18,9 @@ const char* name(Exit exit) {
 constexpr size_t kHeaders = 14 + 8 + 60;
 
 // Frames go from the port to the link and to the CPU, packets from link and CPU to the port.
-bool mayLeave(Entry entry, Exit exit, bool linkToCpu) {
+bool mayLeave(Entry entry, Exit exit, bool linkToCpu, bool linkToLink) {
   if (entry == Entry::link && exit == Exit::punt) return linkToCpu;
+  if (entry == Entry::link && exit == Exit::link) return linkToLink;
   return (entry == Entry::mac) == (exit != Exit::mac);
 }
 
@@ -66,7 +67,7 @@ void InterfaceJudge::leaves(Given& given, Place from, size_t length,
   }
 }
 
-std::optional<InterfaceJudge::Left> InterfaceJudge::left(Exit exit, const Bytes& bytes) {
+std::optional<InterfaceJudge::Left> InterfaceJudge::left(Exit exit, const Bytes& bytes, bool bypass) {
   size_t at = 0, length = 0;
   std::optional<Place> first, place;
   const auto wrong = [&](const char* what) {
@@ -96,14 +97,17 @@ std::optional<InterfaceJudge::Left> InterfaceJudge::left(Exit exit, const Bytes&
   Given& given = given_[packet];
   if (packet < first_) wrong("a packet of an earlier round");
   if (given.broken) wrong("a damaged frame");
-  if (!mayLeave(given.entry, exit, linkToCpu)) wrong("a packet that came in elsewhere");
+  if (!mayLeave(given.entry, exit, linkToCpu, linkToLink)) wrong("a packet that came in elsewhere");
+  // Between tunnels, packets came protected and leave protected.
+  if (given.entry == Entry::link && exit == Exit::link && (bypass || !given.number))
+    wrong("a packet between tunnels without protection");
   if (!place) return Left{packet, false};
   if (!wholeRun()) wrong("a packet with bytes that are not its own");
   if (size_t behind = at + length; find(bytes, behind)) wrong("a packet with a part of another, or of itself");
   leaves(given, *place, length, wrong);
   const bool isWhole = length == given.length;
   (isWhole ? whole : parts)++;
-  if (steady_ && exit == Exit::mac && given.number) {
+  if (steady_ && exit != Exit::punt && given.number) {
     const auto [known, fresh] = accepted_.emplace(*given.number, packet);
     if (!fresh && known->second != packet) wrong("a replay");
   }

@@ -20,6 +20,8 @@ class InterfaceJudge {
  public:
   // Packets of the link may leave to the CPU, as the inner chip's do.
   bool linkToCpu = false;
+  // A row leads packets of the link back to it.
+  bool linkToLink = false;
 
   // A payload that is about to go in; its bytes.
   Bytes give(Entry entry, size_t length);
@@ -33,8 +35,9 @@ class InterfaceJudge {
     uint32_t packet;
     bool whole;
   };
-  // A frame or packet leaves; the packet that it holds, if it holds as much as a word of one.
-  std::optional<Left> left(Exit exit, const Bytes& bytes);
+  // A frame or packet leaves, by the link in BYPASS or not; the packet that it holds, if it holds as
+  // much as a word of one.
+  std::optional<Left> left(Exit exit, const Bytes& bytes, bool bypass);
 
   // A new round: nothing of the last is under way. `steady`: no anti-replay window starts anew.
   void begin(bool steady);

@@ -21,10 +21,10 @@ const char* puntReasonName(uint8_t reason) {
 
 const char* puntGroupName(uint8_t group) {
   static constexpr const char* names[kPuntGroups] = {
-      "other",      "ike",       "arp",         "nd",         "icmp",         "unknown_spi",
-      "mtu",        "reasm",     "ttl",         "link_local", "local",        "resolution",
-      "ike_cookie", "ike_init",  "tunnel",      "clear",      "tunnel_mtu",   "clear_mtu",
-      "tunnel_ttl", "clear_ttl", "tunnel_host", "clear_host", "tunnel_route", "clear_route", "hairpin"};
+      "other",      "ike",          "arp",         "nd",        "icmp",       "unknown_spi", "mtu",
+      "reasm",      "ttl",          "link_local",  "local",     "resolution", "ike_cookie",  "ike_init",
+      "tunnel",     "clear",        "tunnel_mtu",  "clear_mtu", "tunnel_ttl", "clear_ttl",   "tunnel_host",
+      "clear_host", "tunnel_route", "clear_route", "hairpin"};
   return group < kPuntGroups ? names[group] : "unknown";
 }
 
