@@ -17,7 +17,16 @@ COUNTS = re.compile(r"(\d+) rounds, .* out (\d+) (?:ESP|whole), (\d+) (?:verifie
 # Drops that show that an attack met its measure.
 CRYPTO = ("enc_no_key", "enc_bypass_denied", "enc_not_ready", "enc_mode", "dec_icv", "dec_no_key", "dec_mode")
 INTERFACE = {
-    "inner": ("rx_bad_fcs", "ip_checksum", "frag_orphan", "policy", "replayed", "no_selector", "inner_malformed", "hairpin_clear"),
+    "inner": (
+        "rx_bad_fcs",
+        "ip_checksum",
+        "frag_orphan",
+        "policy",
+        "replayed",
+        "no_selector",
+        "inner_malformed",
+        "hairpin_clear",
+    ),
     "outer": ("rx_bad_fcs", "ip_checksum", "reasm_timeout", "policy", "unknown_spi", "no_tunnel", "no_next_hop"),
 }
 
