@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from . import box
-from .run import run
+from .run import KINDS, run
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("--first-run", type=int, default=0, help="begin with this run of the seed (default 0)")
     parser.add_argument("--keep", type=Path, help="folder in which the files of every run are kept")
     parser.add_argument(
-        "--vrfs", action="store_true", help="every run has networks apart, and none is a bump in the wire"
+        "--kind", choices=KINDS, default="", help="every run is of one sort of box (default: routers and bridges)"
     )
     options = parser.parse_args()
     if options.packets < 1 or options.per_run < 2:
@@ -34,7 +34,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="differential-") as scratch:
             folder = (options.keep or Path(scratch)) / f"seed{options.seed}-run{number}"
             result = run(
-                options.seed, number, min(options.per_run, options.packets - total), names, folder, options.vrfs
+                options.seed, number, min(options.per_run, options.packets - total), names, folder, options.kind
             )
         total, number = total + result.packets, number + 1
         counters.update(result.counters)

@@ -14,6 +14,7 @@ from .configuration import Configuration
 from .decryption import Inbound
 from .ethernet import IPV6, Frame
 from .forwarding import for_cpu, forwarded, header
+from .network import BACK
 from .outcome import Clear, Outcome, behind, ends
 from .policy import decide
 from .reading import ICMP_OF, Reading, read
@@ -130,6 +131,8 @@ class BlackJudge:
         if packet.ttl == 1:
             return Outcome((*before, "inner.punt_clear_ttl"), delivered=("clear_ttl", for_cpu(data)))
         mac = self.configuration.paths.station("red", packet.dst, policy.selector.dst)
+        if mac == BACK:
+            return Outcome((*before, "inner.punt_clear_route"), delivered=("clear_route", for_cpu(data)))
         return self._leaves(header("red", mac, data), forwarded(data), packet, for_cpu(data))
 
     def _crosses(self, frame: Frame) -> Outcome:

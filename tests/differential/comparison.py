@@ -8,8 +8,8 @@ from collections import Counter, deque
 from .box import Observed
 from .ethernet import Frame
 from .mismatch import CHIP, FAR, RECEIVED, Mismatch
-from .outcome import Outcome
-from .sent import sent
+from .outcome import HAIRPIN, Outcome
+from .sent import Place, sent
 
 
 def compare(frames: dict[str, list[Frame]], outcomes: dict[str, list[Outcome]], observed: Observed) -> Mismatch | None:
@@ -18,13 +18,16 @@ def compare(frames: dict[str, list[Frame]], outcomes: dict[str, list[Outcome]], 
     if overflows:
         return Mismatch("", None, "room for every frame at this load", str(overflows), overflow=True)
     expected: Counter[str] = Counter()
-    for port, these in outcomes.items():
-        found, lapsed = sent(port, these, observed.sent[FAR[port]])
-        found = _punted(port, frames[port], these, observed) or found
+    lapsed: set[Place] = set()
+    for port in FAR:
+        found, these = sent(port, outcomes, observed.sent[FAR[port]])
+        found = _punted(port, frames.get(port, []), outcomes.get(port, []), observed) or found
         if found:
             return found
+        lapsed |= these
+    for port, these in outcomes.items():
         for index, outcome in enumerate(these):
-            expected.update(outcome.lapsed if index in lapsed else outcome.counters)
+            expected.update(outcome.lapsed if (port, index) in lapsed else outcome.counters)
     if found := _delivered(outcomes, observed):
         return found
     for port, these in frames.items():
@@ -44,6 +47,8 @@ def _compared(name: str) -> bool:
     if counter.startswith(("reasm_", "frag_", "red_frag_")) or counter in (
         "rx_frames",
         "tx_frames",
+        "tx_hairpin",
+        "rx_hairpin",
         "tx_protect",
         "tx_bypass",
         "tx_esp",
@@ -56,13 +61,17 @@ def _compared(name: str) -> bool:
 
 
 # Reasons of packets from black that the inner chip gives the CPU.
-DELIVERED = tuple(f"{way}{why}" for way in ("tunnel", "clear") for why in ("", "_mtu", "_ttl", "_host", "_route"))
+DELIVERED = (
+    *(f"{way}{why}" for way in ("tunnel", "clear") for why in ("", "_mtu", "_ttl", "_host", "_route")),
+    *(f"{HAIRPIN} {why}" for why in ("mtu", "policy")),
+)
 
 
 def _read(punt: tuple[str, bytes]) -> tuple[str, bytes]:
-    """The reason in a capture's comment, and the frame."""
+    """The reason in a capture's comment, with a word of packets between tunnels, and the frame."""
     comment, data = punt
-    return comment.removeprefix("punt: ").split(",")[0].replace(" ", "_"), data
+    reason = comment.removeprefix("punt: ").split(",")[0].replace(" ", "_")
+    return (f"{HAIRPIN} {reason}" if ", for another tunnel" in comment else reason), data
 
 
 def _delivered(outcomes: dict[str, list[Outcome]], observed: Observed) -> Mismatch | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 
 from .network import LOCAL, MTU_PREFIXES, OTHER_LOCAL, PEERS, SPACE, Paths, gateways
@@ -91,18 +91,30 @@ class Configuration:
         found = (policy.carried_by(sa) for policy in self.policies if policy.direction != "out")
         return [selector for selector in found if selector]
 
+    def _between(self, sa: Sa) -> list[Selector]:
+        """What of an SA's packets is for other tunnels: by the routes, and by policies out of them."""
+        vrf = self.vrf_inside(sa)
+        backs = (vrf or self.paths).backs
+        out = [policy.selector for policy in self.out(vrf)] if backs else []
+        found = []
+        for own in self.carried(sa):
+            within = [back for back in backs if back.version == own.version and back.subnet_of(own.dst)]  # type: ignore[arg-type]
+            found += [replace(own, dst=back) for back in within]
+            found += [selector for selector in out if selector.within(own) and any(map(selector.dst.subnet_of, within))]
+        return found
+
     def inner_aims(self, sa: Sa) -> list[Selector]:
         """What packets in a tunnel should be of: its own selectors and, if there are VRFs, those of
-        other networks, and single hosts."""
-        own = self.carried(sa)
-        if not self.vrfs or not own:
+        other networks, and single hosts; and those between tunnels."""
+        own, backs = self.carried(sa), self._between(sa)
+        if not (self.vrfs or backs) or not own:
             return own
         vrf = self.vrf_inside(sa)
         hosts = [selector for each in ([vrf] if vrf else self.vrfs) for aim in own for selector in each.aims(aim)]
-        others = [policy.selector for policy in self.policies if policy.direction != "out"]
-        # Each of the three kinds has its share, however many there are of it.
-        size = max(len(own), len(hosts), len(others))
-        kinds = (own, own, hosts, hosts, hosts, others)
+        others = [policy.selector for policy in self.policies if self.vrfs and policy.direction != "out"]
+        # Each kind has its share, however many there are of it.
+        size = max(len(own), len(hosts), len(others), len(backs))
+        kinds = (own, own, hosts, hosts, hosts, others, *(backs,) * 5)
         return [kind[n % len(kind)] for kind in kinds if kind for n in range(size)]
 
 

@@ -18,8 +18,10 @@ from .configuration import Configuration
 from .esp import Peer, fits, right_padding
 from .ethernet import Frame
 from .forwarding import ecn_behind_tunnel, for_cpu, forwarded, header, unexpected, with_ecn
+from .hairpin import HairpinJudge
 from .icmp_errors import returning
 from .mtu import LONGEST_PACKET, inner_mtu
+from .network import BACK
 from .numbers import HighHalf, Window
 from .outcome import Clear, Outcome, ends
 from .policy import decide
@@ -43,8 +45,8 @@ TOO_LONG = "tunnel_mtu"
 EXPIRED = "tunnel_ttl"
 
 # The counter of a drop, or the inner chip's counters and what leaves, or what the CPU gets, with
-# the reason.
-Result = str | tuple[list[str], tuple[Clear, ...] | tuple[str, bytes]]
+# the reason, or what becomes of it between tunnels.
+Result = str | tuple[list[str], tuple[Clear, ...] | tuple[str, bytes] | Outcome]
 
 
 def over_tcp_flags(data: bytes) -> bool:
@@ -64,6 +66,7 @@ class Inbound:
         self.vrf = configuration.vrf_inside(sa)
         self.policies = configuration.incoming(self.vrf)
         self.paths = configuration.paths
+        self.hairpin = HairpinJudge(configuration)
         self.red = replace(Port.at("red", configuration), apart=self.vrf is not None)
         self.segment_mtu = 0
         if any(policy.mss and policy.carried_by(sa) for policy in self.policies):
@@ -98,6 +101,10 @@ class Inbound:
         match found:
             case (str(reason), bytes(frame)):
                 return Outcome(all_counters, delivered=(reason, frame))
+            case Outcome():
+                lapsed = (*all_counters, *found.lapsed) if found.lapsed else ()
+                counted = (*all_counters, *found.counters)
+                return replace(found, counters=counted, lapsed=lapsed, fast=self.sa.suite.fast)
         return Outcome(all_counters, sent=found, fast=self.sa.suite.fast)
 
     def _inspect(self, data: bytes, next_header: int, number: int, outer: Reading, head: bytes) -> Result:
@@ -157,6 +164,8 @@ class Inbound:
         )
         if isinstance(to, str):
             return [f"punt_{TUNNEL}_{to}", *odd], (f"{TUNNEL}_{to}", for_cpu(fitting))
+        if to.mac == BACK:
+            return odd, self.hairpin.between(forwarded(fitting), self.vrf, part[1] if part else None)
         leaving = at_red(
             header("red", to.mac, fitting, to.vlan), forwarded(fitting), own, self.paths.red_mtu, bump=False
         )

@@ -9,6 +9,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_net
 from .policy import Network
 
 MAC_OF_PORT = {"red": "02:72:00:00:00:99", "black": "02:62:c0:00:02:01"}
+# In place of an Ethernet address: back to black, through another tunnel.
+BACK = "back"
 DEFAULT_HOP = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 LOCAL = {4: "192.0.2.1", 6: "2001:db8:c0::1"}
 RED_LOCAL = ("10.1.128.129/25", "2001:db8:1:8000::81/64")  # a part of each SPACE
@@ -65,12 +67,13 @@ class Gateway:
 @dataclass(frozen=True)
 class Paths:
     """The routes of a box, and the MTUs of its ports, 0 for any; `local` are the addresses at black
-    at which it is spoken to, by IP version."""
+    at which it is spoken to, by IP version. `backs`: behind tunnels, for packets out of others."""
 
     gateways: tuple[Gateway, ...]
     mtu: int  # of black
     red_mtu: int
     local: dict[int, str] = field(default_factory=lambda: LOCAL)
+    backs: tuple[Network, ...] = ()
 
     def to(self, device: str, prefix: Network) -> tuple[str, int]:
         """Ethernet address and route's MTU: the longest route that holds the prefix, else the one
@@ -91,13 +94,15 @@ class Paths:
         own = [ip_interface(own).network for own in NETWORKS[device]]
         near = [g for g in self.gateways if g.device == device and any(ip_address(g.address) in net for net in own)]
         hosts = HOSTS[device] | {g.address: g.mac for g in near}
-        if str(address) in hosts:
-            return hosts[str(address)]
-        routes = dict.fromkeys(own, DEFAULT_HOP[device])
+        routes = dict.fromkeys(self.backs, BACK) if device == "red" else {}
+        routes |= dict.fromkeys(own, DEFAULT_HOP[device])
         routes |= {gateway.prefix: gateway.mac for gateway in self.gateways if gateway.device == device}
         holding = [] if address.is_multicast else [net for net in routes if address in net]
-        if holding:
-            return routes[max(holding, key=lambda net: net.prefixlen)]
+        longest = routes[max(holding, key=lambda net: net.prefixlen)] if holding else ""
+        if str(address) in hosts and longest != BACK:
+            return hosts[str(address)]
+        if longest:
+            return longest
         return DEFAULT_HOP[device] if prefix is None else self.to(device, prefix)[0]
 
     def to_host(self, device: str, address: str) -> tuple[str, int]:
@@ -118,6 +123,7 @@ class Paths:
         ]
         lines += [f"neigh add {host} lladdr {mac} dev {port}" for port in HOSTS for host, mac in HOSTS[port].items()]
         lines.append(f"link set dev red address {MAC_OF_PORT['red']}")
+        lines += [f"route add {prefix} dev black encap xfrm" for prefix in self.backs]
         return [*lines, *self.mtus(), *(line for gateway in self.gateways for line in gateway.lines())]
 
 

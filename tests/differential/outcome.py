@@ -12,6 +12,8 @@ from .reassembly import JOINED, STRAIGHT, Step
 from .sa import Sa
 from .upper import Upper
 
+# In front of the reason why the CPU gets a packet between tunnels.
+HAIRPIN = "hairpin"
 # The order of frames that pass those on the straight way at their port.
 AHEAD = "ahead"
 
@@ -73,6 +75,8 @@ class Outcome:
     """`counters` are "chip.name", of sending, punting and dropping, and of cutting and
     putting together.
 
+    `back`: what leaves by the port where the packet came in, `fast_back` its class there.
+
     `fast` and `way` say which order it keeps (docs/explanation/crypto-chip.md, Order; [reassembly],
     AHEAD). `whole`: the frame that is punted, if not the one that came. `delivered`: reason and
     frame that the far chip gives the CPU. `lapsed`: `counters` if its SA has reached its hard limit
@@ -82,7 +86,9 @@ class Outcome:
     counters: tuple[str, ...]
     punt: str = ""
     sent: tuple[Item, ...] = ()
+    back: tuple[Item, ...] = ()
     fast: bool = True
+    fast_back: bool = True
     way: str = STRAIGHT
     whole: bytes = b""
     lapsed: tuple[str, ...] = ()

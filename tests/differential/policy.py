@@ -55,6 +55,11 @@ class Selector:
             return False
         return all(want is None or holds(want, number) for want, number in zip(wanted, packet.numbers, strict=True))
 
+    def within(self, other: Selector) -> bool:
+        """Its addresses are all of another one that names nothing else."""
+        alike = self.version == other.version and (other.protocol, other.first, other.second) == (None, None, None)
+        return alike and self.src.subnet_of(other.src) and self.dst.subnet_of(other.dst)  # type: ignore[arg-type]
+
     @property
     def of_groups(self) -> bool:
         return any(group.version == self.version and self.dst.subnet_of(group) for group in GROUPS)  # type: ignore[arg-type]

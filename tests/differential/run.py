@@ -9,7 +9,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import black_frames, box, bump_configuration, configuration, red_frames, vrf_configuration, vrf_frames
+from . import (
+    black_frames,
+    box,
+    bump_configuration,
+    configuration,
+    hairpin_configuration,
+    red_frames,
+    vrf_configuration,
+    vrf_frames,
+)
 from .black_judge import BlackJudge
 from .bump_red_judge import BumpRedJudge
 from .comparison import Mismatch, compare
@@ -20,6 +29,9 @@ from .reassembly import Reassembly, without_incomplete
 from .red_judge import RedJudge
 
 Frames = dict[str, list[Frame]]
+# Boxes of one sort, none of them a bump in the wire: with networks apart, and with ways between
+# tunnels.
+KINDS = {"vrfs": vrf_configuration, "hairpin": hairpin_configuration}
 
 
 @dataclass(frozen=True)
@@ -43,17 +55,15 @@ class Result:
     counters: dict[str, int]
 
 
-def make(
-    seed: int, number: int, packets: int, suite_names: list[str], vrfs: bool = False
-) -> tuple[Case, dict[str, float]]:
+def make(seed: int, number: int, packets: int, suite_names: list[str], kind: str = "") -> tuple[Case, dict[str, float]]:
     """The case of that number under a seed, half of its packets to each port; and how long
-    it took. With `vrfs` it is of a router that has some."""
-    dice = random.Random(f"{seed}/{number}/vrfs" if vrfs else f"{seed}/{number}")
+    it took. `kind` is one of KINDS."""
+    dice = random.Random(f"{seed}/{number}/{kind}" if kind else f"{seed}/{number}")
     start = time.process_time()
-    of_box = vrf_configuration if vrfs else bump_configuration if is_bump(number) else configuration
+    of_box = KINDS[kind] if kind else bump_configuration if is_bump(number) else configuration
     config = of_box.make(dice, suite_names)
     half = packets // 2
-    from_red = (vrf_frames if vrfs else red_frames).make(dice, config, half)
+    from_red = (vrf_frames if config.vrfs else red_frames).make(dice, config, half)
     frames = {"red": from_red, "black": black_frames.make(dice, config, packets - half)}
     frames = {port: complete(these, port, config) for port, these in frames.items()}
     made = time.process_time()
@@ -84,18 +94,18 @@ def is_bump(number: int) -> bool:
     return number % 2 == 1
 
 
-def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Path, vrfs: bool = False) -> Result:
+def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Path, kind: str = "") -> Result:
     """Puts a case through a box, whose configuration, captures and input stay in `folder`."""
-    case, seconds = make(seed, number, packets, suite_names, vrfs)
+    case, seconds = make(seed, number, packets, suite_names, kind)
     begun = time.monotonic()
     observed = box.run(case.config.batch(), case.frames, folder)
     simulated, checking = time.monotonic(), time.process_time()
     found = compare(case.frames, case.outcomes, observed)
     seconds |= {"simulation": simulated - begun, "comparison": time.process_time() - checking}
-    report, kind = "", " with VRFs" if vrfs else ""
+    report = ""
     if found:
         found = narrow(case, folder / "narrowed") if found.index is None and not found.overflow else found
-        report = f"seed {seed}, run {number}{kind} of {packets} packets: {describe(found, case)}\nconfiguration: {folder / 'box.xfrm'}"
+        report = f"seed {seed}, run {number} {kind} of {packets} packets: {describe(found, case)}\nconfiguration: {folder / 'box.xfrm'}"
     return Result(packets, report, observed.cycles, seconds, observed.counters)
 
 

@@ -8,43 +8,51 @@ from collections import Counter, deque
 from . import black_frame, pieces, transport_frame
 from .esp import Opened, Peer, fits
 from .identifications import Identifications
-from .mismatch import Mismatch
+from .mismatch import FAR, Mismatch
 from .outcome import Clear, Item, Lost, Outcome, Protected, Transported
 
+# The port at which a frame came in, and its number there.
+Place = tuple[str, int]
 MOST_PIECES = 16  # of 9,582 bytes and the least MTU here there are eight
 
 
-def sent(port: str, outcomes: list[Outcome], frames: list[bytes]) -> tuple[Mismatch | None, set[int]]:
-    """The first difference; and which frames came after the hard limit of their SA."""
+def sent(port: str, outcomes: dict[str, list[Outcome]], frames: list[bytes]) -> tuple[Mismatch | None, set[Place]]:
+    """The first difference between what left at the far side of a port and what must have; and which
+    frames came after the hard limit of their SA."""
     return Sent(port, outcomes, frames).compare()
 
 
 class Sent:
     """Frames keep their order within each class of the crypto chip (docs/decisions/0005) that came
-    on one way ([reassembly]); each frame, or all that one packet was cut into, is the next of one
+    on one way ([reassembly]), out of a tunnel or not; each frame, or all that one packet was cut into, is the next of one
     of these.
     """
 
-    def __init__(self, port: str, outcomes: list[Outcome], frames: list[bytes]) -> None:
+    def __init__(self, port: str, outcomes: dict[str, list[Outcome]], frames: list[bytes]) -> None:
         self.port, self.frames = port, frames
-        self.waiting: dict[tuple[bool, str], deque[tuple[int, Item]]] = {}
+        self.waiting: dict[tuple[object, ...], deque[tuple[Place, Item]]] = {}
         self.peers: dict[int, Peer] = {}
         self.numbers: Counter[int] = Counter()  # of packets sent, by SPI
         self.gaps: Counter[int] = Counter()  # numbers that no wire will see, by SPI
         # of packets that were for the limit to judge, by SPI
         self.counted: Counter[int] = Counter()
-        self.lapsed: set[int] = set()
+        self.lapsed: set[Place] = set()
         self.identifications = Identifications()
-        for index, outcome in enumerate(outcomes):
-            queue = self.waiting.setdefault((outcome.fast, outcome.way), deque())
-            queue.extend((index, item) for item in outcome.sent)
-            for item in outcome.sent:
-                if isinstance(item, Lost):
-                    self.gaps[item.sa.spi] += item.numbered
-                elif not isinstance(item, Clear) and item.sa.spi not in self.peers:
-                    self.peers[item.sa.spi] = Peer(item.sa)
+        for index, outcome in enumerate(outcomes.get(port, [])):
+            self._expect((outcome.fast, outcome.way), (port, index), outcome.sent)
+        far = FAR[port]
+        for index, outcome in enumerate(outcomes.get(far, [])):
+            self._expect((outcome.fast, outcome.fast_back, outcome.way), (far, index), outcome.back)
 
-    def compare(self) -> tuple[Mismatch | None, set[int]]:
+    def _expect(self, order: tuple[object, ...], place: Place, items: tuple[Item, ...]) -> None:
+        self.waiting.setdefault(order, deque()).extend((place, item) for item in items)
+        for item in items:
+            if isinstance(item, Lost):
+                self.gaps[item.sa.spi] += item.numbered
+            elif not isinstance(item, Clear) and item.sa.spi not in self.peers:
+                self.peers[item.sa.spi] = Peer(item.sa)
+
+    def compare(self) -> tuple[Mismatch | None, set[Place]]:
         place = 0
         self._skip()
         while place < len(self.frames):
@@ -53,24 +61,24 @@ class Sent:
                 return found, self.lapsed
             place += taken
             self._skip()
-        left = [(index, text(item)) for queue in self.waiting.values() for index, item in queue]
+        left = [(came, text(item)) for queue in self.waiting.values() for came, item in queue]
         if left:
-            index, wanted = min(left)
-            return Mismatch(self.port, index, wanted, f"no frame; {len(left)} are missing"), self.lapsed
+            came, wanted = min(left)
+            return Mismatch(*came, wanted, f"no frame; {len(left)} are missing"), self.lapsed
         return None, self.lapsed
 
     def _skip(self) -> None:
         """Takes packets that are never seen from the heads of the queues."""
         for queue in self.waiting.values():
             while queue and not isinstance(queue[0][1], Clear):
-                index, item = queue[0]
+                came, item = queue[0]
                 assert not isinstance(item, Clear)
                 spent = item.sa.hard_limit and self.counted[item.sa.spi] >= item.sa.hard_limit
                 if not spent and not isinstance(item, Lost):
                     break
                 queue.popleft()
                 if spent:
-                    self.lapsed.add(index)
+                    self.lapsed.add(came)
                 else:
                     self.counted[item.sa.spi] += 1
 
@@ -95,7 +103,7 @@ class Sent:
         for queue in self.waiting.values():
             if not opened or not queue:
                 continue
-            index, item = queue[0]
+            came, item = queue[0]
             if isinstance(item, Protected | Transported) and (item.sa.spi, item.payload) == (spi, opened.payload):
                 queue.popleft()
                 assert frame
@@ -111,13 +119,13 @@ class Sent:
                     wrong = pieces.fault(cut, frame[14:], item.mtu)
                 if wrong:
                     seen = " ".join(piece.hex() for piece in cut)
-                    return count, Mismatch(self.port, index, f"{text(item)}: {wrong}", seen)
+                    return count, Mismatch(*came, f"{text(item)}: {wrong}", seen)
                 return count, None
         heads = [(queue[0][0], text(queue[0][1])) for queue in self.waiting.values() if queue]
-        index = min((index for index, _ in heads), default=None)
+        came = min((came for came, _ in heads), default=(self.port, None))
         inside = f" around {opened.payload.hex()}" if opened else ""
         seen = f"frame {place}: {self.frames[place].hex()}{inside}"
-        return count, Mismatch(self.port, index, f"next of any order: {heads}", seen)
+        return count, Mismatch(*came, f"next of any order: {heads}", seen)
 
     def _open(self, frame: bytes) -> tuple[int, Opened | None]:
         """The SPI, and the packet inside if it is authentic under the next number."""

@@ -20,7 +20,7 @@ from tests.differential.box import Observed
 from tests.differential.comparison import compare
 from tests.differential.ethernet import Frame, vlan
 from tests.differential.mismatch import CHIP, FAR, RECEIVED
-from tests.differential.outcome import Clear
+from tests.differential.outcome import HAIRPIN, Clear, Protected
 from tests.differential.run import Case, complete, is_bump, judge, make, narrow, run
 
 SEED = 4303
@@ -73,6 +73,14 @@ APART = (
 )
 
 
+# The same of hubs of spokes, with VRFs and without.
+HUB_RUNS, HUB_PACKETS = 3, 1_000
+BETWEEN = (
+    "tx_hairpin rx_hairpin tx_protect drop_policy drop_hairpin_clear drop_selector_mismatch punt_tunnel_ttl "
+    "punt_policy punt_mtu punt_clear_route tx_frames"
+)
+
+
 @pytest.fixture(scope="module")
 def suite_names() -> list[str]:
     return box.suites()
@@ -94,16 +102,39 @@ def test_box_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) ->
 def test_a_box_with_vrfs_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) -> None:
     met: Counter[str] = Counter()
     for number in range(VRF_RUNS):
-        result = run(SEED, number, VRF_PACKETS, suite_names, tmp_path / f"run{number}", vrfs=True)
+        result = run(SEED, number, VRF_PACKETS, suite_names, tmp_path / f"run{number}", "vrfs")
         assert not result.report, result.report
         met.update(result.counters)
     missed = [name for name in APART.split() if not met[name]]
     assert not missed, f"the generator no longer makes frames for {missed} of VRFs"
 
 
+def test_a_hub_of_spokes_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) -> None:
+    met: Counter[str] = Counter()
+    for number in range(HUB_RUNS):
+        result = run(SEED, number, HUB_PACKETS, suite_names, tmp_path / f"run{number}", "hairpin")
+        assert not result.report, result.report
+        met.update(result.counters)
+    missed = [name for name in BETWEEN.split() if not met[f"inner.{name}"]]
+    assert not missed, f"the generator no longer makes frames for {missed} between tunnels"
+
+
+def test_packets_between_tunnels_are_made_in_every_network(suite_names: list[str]) -> None:
+    """They leave by the policies of their own network, or the CPU gets them."""
+    between: Counter[str] = Counter()
+    for number in range(2):
+        case, _ = make(SEED, number, HUB_PACKETS, suite_names, "hairpin")
+        vrf_of = {policy.action: policy.vrf for policy in case.config.policies if policy.direction == "out"}
+        for outcome in case.outcomes["black"]:
+            items = [item for item in outcome.back if isinstance(item, Protected)]
+            between.update("a VRF" if vrf_of[item.sa] else "none" for item in items)
+            between["the CPU"] += outcome.delivered is not None and HAIRPIN in outcome.delivered[0]
+    assert min(between[kind] for kind in ("a VRF", "none", "the CPU")) >= 3, between
+
+
 def test_packets_of_every_vrf_are_made_both_ways(suite_names: list[str]) -> None:
     """A model that knows no VRF says otherwise of most of them: these tell networks apart."""
-    case, _ = make(SEED, 0, VRF_PACKETS, suite_names, vrfs=True)
+    case, _ = make(SEED, 0, VRF_PACKETS, suite_names, "vrfs")
     blind = judge(replace(case.config, vrfs=()), case.frames)
     for vrf in case.config.vrfs:
         into = [

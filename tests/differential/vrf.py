@@ -5,9 +5,9 @@ docs/reference/sallyctl-network.md)."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
 
-from .network import Gateway, device_of
+from .network import BACK, Gateway, device_of
 from .policy import Network, Policy, Selector
 
 ANYTHING = {4: "0.0.0.0/0", 6: "::/0"}
@@ -26,7 +26,7 @@ class Station:
 @dataclass(frozen=True)
 class Vrf:
     """`addresses`: the box's own, each with its network, by VLAN ID. `hosts`: by address.
-    `connected`: routes without a gateway, each with its VLAN ID."""
+    `connected`: routes without a gateway, each with its VLAN ID. `backs`: as those of Paths."""
 
     name: str
     table: int
@@ -34,6 +34,7 @@ class Vrf:
     hosts: dict[str, Station]
     gateways: tuple[Gateway, ...] = ()
     connected: tuple[tuple[Network, int], ...] = ()
+    backs: tuple[Network, ...] = ()
 
     def lines(self) -> list[str]:
         text = [f"link add {self.name} type vrf table {self.table}"]
@@ -43,6 +44,7 @@ class Vrf:
             text += [f"addr add {address} dev {dev}" for address in own]
         text += [f"route add {prefix} dev {device_of(vlan)}" for prefix, vlan in self.connected]
         text += [line for gateway in self.gateways for line in gateway.lines()]
+        text += [f"route add {prefix} dev black encap xfrm vrf {self.name}" for prefix in self.backs]
         return [*text, *(f"neigh add {ip} lladdr {to.mac} dev {device_of(to.vlan)}" for ip, to in self.hosts.items())]
 
     def networks(self) -> list[Network]:
@@ -62,23 +64,28 @@ class Vrf:
         return [Policy(selector, "out", -1, "punt", vrf=self.name) for selector in selectors]
 
     def station(self, address: IPv4Address | IPv6Address, prefix: Network | None) -> Station | str:
-        """Who takes a packet: its host; else the way of the longest prefix, if a gateway makes the
-        VRF have a tree; else what a prefix of its SA leads to. Or why there is none."""
+        """Who takes a packet: its host, unless the longest way leads back; else that way, if a gateway
+        or a way back makes the VRF have a tree. Else it is the one station to which all prefixes of
+        its SA lead: `prefix`, or, without it, those of all addresses. Or why there is none."""
         near = {gateway.address: station(gateway) for gateway in self.gateways}
         straight = [*self.networks(), *(net for net, _ in self.connected)]
         row = (self.hosts | near).get(str(address))
-        if row and any(address in net for net in straight):
-            return row
-        ways: dict[Network, Gateway | None] = {}
-        if self.gateways and not address.is_multicast:
-            ways = dict.fromkeys(straight) | {gateway.prefix: gateway for gateway in self.gateways}
+        ways: dict[Network, Gateway | str | None] = {}
+        if (self.gateways or self.backs) and not address.is_multicast:
+            ways = dict.fromkeys(self.backs, BACK) | dict.fromkeys(straight)
+            ways |= {gateway.prefix: gateway for gateway in self.gateways}
             ways |= dict.fromkeys(self.networks())
         holding = [net for net in ways if address in net]
+        way = ways[max(holding, key=lambda net: net.prefixlen)] if holding else None
+        if way == BACK:
+            return Station(BACK)
+        if row and any(address in net for net in straight):
+            return row
         if holding:
-            way = ways[max(holding, key=lambda net: net.prefixlen)]
-            return (station(way) if way.mac else NO_ROUTE) if way else NO_HOST
-        only = self._only(prefix) if prefix else None
-        return station(only) if only and only.mac else NO_ROUTE
+            return (station(way) if way.mac else NO_ROUTE) if isinstance(way, Gateway) else NO_HOST
+        wanted = [prefix] if prefix else map(ip_network, ANYTHING.values())
+        found = {only.mac: only for only in map(self._only, wanted) if only and only.mac}
+        return station(next(iter(found.values()))) if len(found) == 1 else NO_ROUTE
 
     def _only(self, prefix: Network) -> Gateway | None:
         """The gateway of the longest route that holds a prefix, or the only one inside it: the one
