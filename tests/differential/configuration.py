@@ -92,7 +92,7 @@ class Configuration:
         return [selector for selector in found if selector]
 
     def _between(self, sa: Sa) -> list[Selector]:
-        """What of an SA's packets is for other tunnels: by the routes, and by policies out of them."""
+        """What of an SA's packets is for other tunnels: by the routes, and by policies there."""
         vrf = self.vrf_inside(sa)
         backs = (vrf or self.paths).backs
         out = [policy.selector for policy in self.out(vrf)] if backs else []

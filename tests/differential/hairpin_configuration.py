@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random hub of spokes: a router whose routes lead some of red's addresses back into tunnels, with
-VRFs in every other run."""
+"""A random hub of spokes: a router whose routes lead some of red's addresses back into tunnels.
+Half of the hubs have VRFs."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def make(dice: random.Random, suite_names: list[str]) -> Configuration:
 
 
 def _spokes(dice: random.Random, base: Configuration, vrf: str) -> Iterator[tuple[Policy, Policy]]:
-    """Inbound policies of a network that are the only ones of their SAs, and in place of each one that
-    takes a quarter of black's addresses to all of red's, before all others."""
+    """Inbound policies of a network that are the only ones of their SAs; and in place of each, one
+    that takes a quarter of black's addresses to all of red's, before all others."""
     of_sas = Counter(p.action for p in base.policies if p.direction != "out" and isinstance(p.action, Sa))
     inbound = [p for p in base.policies if p.vrf == vrf and p.direction != "out" and of_sas[p.action] == 1]
     quarters = zip(*(SPACE["black", version].subnets(2) for version in (4, 6)), strict=True)

@@ -17,15 +17,15 @@ MOST_PIECES = 16  # of 9,582 bytes and the least MTU here there are eight
 
 
 def sent(port: str, outcomes: dict[str, list[Outcome]], frames: list[bytes]) -> tuple[Mismatch | None, set[Place]]:
-    """The first difference between what left at the far side of a port and what must have; and which
-    frames came after the hard limit of their SA."""
+    """The first difference between what left at the far side of a port and what must have; and
+    which frames came after the hard limit of their SA."""
     return Sent(port, outcomes, frames).compare()
 
 
 class Sent:
     """Frames keep their order within each class of the crypto chip (docs/decisions/0005) that came
-    on one way ([reassembly]), out of a tunnel or not; each frame, or all that one packet was cut into, is the next of one
-    of these.
+    on one way ([reassembly]), out of a tunnel or not. Each frame, or all that one packet was cut
+    into, is the next of one of these.
     """
 
     def __init__(self, port: str, outcomes: dict[str, list[Outcome]], frames: list[bytes]) -> None:

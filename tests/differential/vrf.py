@@ -64,9 +64,9 @@ class Vrf:
         return [Policy(selector, "out", -1, "punt", vrf=self.name) for selector in selectors]
 
     def station(self, address: IPv4Address | IPv6Address, prefix: Network | None) -> Station | str:
-        """Who takes a packet: its host, unless the longest way leads back; else that way, if a gateway
-        or a way back makes the VRF have a tree. Else it is the one station to which all prefixes of
-        its SA lead: `prefix`, or, without it, those of all addresses. Or why there is none."""
+        """Who takes a packet: its host, unless the longest way leads back; else that way, if a
+        gateway or a way back makes the VRF have a tree. Else it is the one station to which all
+        prefixes of its SA lead: `prefix`, or, without it, all addresses. Or why there is none."""
         near = {gateway.address: station(gateway) for gateway in self.gateways}
         straight = [*self.networks(), *(net for net, _ in self.connected)]
         row = (self.hosts | near).get(str(address))

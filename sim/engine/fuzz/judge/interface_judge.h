@@ -35,8 +35,8 @@ class InterfaceJudge {
     uint32_t packet;
     bool whole;
   };
-  // A frame or packet leaves, by the link in BYPASS or not; the packet that it holds, if it holds as
-  // much as a word of one.
+  // A frame or packet leaves, by the link in BYPASS or not; the packet that it holds, if it holds
+  // as much as a word of one.
   std::optional<Left> left(Exit exit, const Bytes& bytes, bool bypass);
 
   // A new round: nothing of the last is under way. `steady`: no anti-replay window starts anew.
