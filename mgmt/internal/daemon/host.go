@@ -62,8 +62,7 @@ func (h *host) kept(header transport.PuntHeader) chan<- punted {
 
 // apart says whether a frame out of a tunnel of a VRF would be Linux's, whose devices are in none.
 func apart(header transport.PuntHeader) bool {
-	delivered := header.Reason == regs.PuntReasonTunnel || header.Reason == regs.PuntReasonTunnelHost
-	return header.Port == transport.PortRed && header.Network != 0 && delivered
+	return header.Port == transport.PortRed && header.Network != 0 && header.Reason == regs.PuntReasonTunnel
 }
 
 // hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a

@@ -121,7 +121,11 @@ func (e *engine) read() {
 		if message[0] == transport.ByPolicy {
 			e.own <- bytes.Clone(message[1:size])
 		}
-		if message[0] == transport.PortRed && bytes.Equal(message[13:15], []byte{8, 0}) && !bytes.Equal(message[27:31], []byte{10, 1, 0, 1}) {
+		at := 13
+		if bytes.Equal(message[13:15], []byte{0x81, 0}) {
+			at += 4
+		}
+		if message[0] == transport.PortRed && bytes.Equal(message[at:at+2], []byte{8, 0}) && !bytes.Equal(message[at+14:at+18], []byte{10, 1, 0, 1}) {
 			e.red <- bytes.Clone(message[1:size])
 		}
 		if text := hex.EncodeToString(message[:size]); size > 15 && text[26:30] == "0806" {

@@ -193,8 +193,8 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 			n.ask(host)
 			soon()
 			// It is known since the chip has looked for it.
-			if mac, known := n.mac(host); known && host.Dev == xfrm.Red && host.Network == 0 {
-				if err := n.daemon.forward(n.daemon.host.waiting.Take(host.IP), host.IP, mac); err != nil {
+			if mac, known := n.mac(host); known && host.Dev == xfrm.Red {
+				if err := n.daemon.forward(n.daemon.host.waiting.Take(n.waited(host)), mac); err != nil {
 					return err
 				}
 			}

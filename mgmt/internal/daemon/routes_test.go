@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"os/exec"
@@ -341,4 +342,71 @@ func TestVLANsOfVRFs(t *testing.T) {
 	r.tells("ignored: the device sp-red.10 of VLAN 10 is in the VRF green in Linux, and in blue in the box: its hosts and routes are ignored\n")
 	r.want(1, "10.3.0.1", "")
 	r.want(2, "10.1.0.77", "")
+}
+
+// TestWaitingInVRFs: packets out of tunnels of two VRFs, and of none, wait for hosts of one
+// address. Each goes to the host of its own network, behind that one's tag, and none once its VRF
+// has gone.
+func TestWaitingInVRFs(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newVRFRig(t)
+	const boxRed = "02720a010001 0a010001 "
+	r.must("addr add 10.1.0.1/24 dev red.10", "addr add 10.1.0.1/24 dev red.20")
+	for _, id := range []string{"10", "20"} {
+		if err := ip("link add link sp-red name sp-red." + id + " type vlan id " + id); err != nil {
+			t.Skipf("Linux has no VLANs here: %v", err)
+		}
+		r.ip("link set sp-red." + id + " up")
+	}
+	packet := func(from, to byte) []byte {
+		frame := asked(t, 7)
+		copy(frame, []byte{2, 0x72, 10, 1, 0, 1})
+		copy(frame[14+12:], []byte{10, 2, from, 9, 10, 1, 0, to})
+		return frame
+	}
+	left := func(station, tag, from, to byte) {
+		t.Helper()
+		select {
+		case frame := <-r.engine.red:
+			at := 12
+			if tag != 0 {
+				at += 4
+			}
+			if frame[5] != station || outerVLAN(frame) != uint16(tag) || frame[at+2+14] != from || frame[at+2+19] != to {
+				t.Errorf("%x left, want one of %d to %d at station %d in VLAN %d", frame, from, to, station, tag)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no packet of %d left for station %d in VLAN %d", from, station, tag)
+		}
+	}
+	for network := range byte(3) {
+		r.engine.message(transport.PortRed, regs.PuntReasonTunnelHost, network<<2, packet(network, 9))
+	}
+	r.answers("0014", "0a010009", "020000000020")
+	left(0x20, 20, 2, 9)
+	r.answers("000a", "0a010009", "020000000010")
+	left(0x10, 10, 1, 9)
+	r.engine.expect("00 " + arpAsk + boxRed + "000000000000 0a010009")
+	r.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000009 0806"+arpTell+"020000000009 0a010009"+boxRed)
+	left(9, 0, 0, 9)
+	// The sender is told in its own network of a host that does not answer.
+	r.engine.message(transport.PortRed, regs.PuntReasonTunnelHost, 2<<2, packet(2, 7))
+	if told := <-r.engine.own; outerVLAN(told) != 20 || !bytes.Equal(told[18+16:18+22], []byte{10, 2, 2, 9, 3, 1}) {
+		t.Errorf("the sender was told %x", told)
+	}
+	// Of a VRF that goes meanwhile none leaves, neither there nor elsewhere. A network that is no
+	// VRF's has none.
+	r.engine.message(transport.PortRed, regs.PuntReasonTunnelHost, 1<<2, packet(1, 8))
+	r.engine.message(transport.PortRed, regs.PuntReasonTunnelHost, 62<<2, packet(62, 8))
+	r.engine.message(transport.PortRed, regs.PuntReasonTunnelHost, 2<<2, packet(2, 8))
+	r.must("link set red.10 nomaster", "link delete blue")
+	r.answers("0014", "0a010008", "020000000028")
+	left(0x28, 20, 2, 8)
+	r.answers("000a", "0a010008", "020000000018")
+	time.Sleep(100 * time.Millisecond)
+	if len(r.engine.red) != 0 {
+		t.Errorf("%x left", <-r.engine.red)
+	}
 }

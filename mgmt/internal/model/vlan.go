@@ -202,6 +202,9 @@ func (m *Model) Inside(vrf string) *Model {
 	}
 }
 
+// VRFName is that of the VRF whose inside the model is; else empty.
+func (m *Model) VRFName() string { return m.vrfName }
+
 // Insides are the models of all networks, by number: the model itself, and those of its VRFs.
 func (m *Model) Insides() map[int]*Model {
 	all := map[int]*Model{0: m}

@@ -5,6 +5,7 @@ package punt
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
@@ -21,15 +22,15 @@ func Destination(frame []byte) (to netip.Addr, length int, ok bool) {
 }
 
 // Forward is the frame that brings the packet in a punted frame to a station, with a TTL or hop
-// limit one less (RFC 1812, 5.3.1). It comes from the port that punted, whose address is the punted
-// frame's. False without a whole packet, or if its TTL is over.
-func Forward(frame []byte, to [6]byte) (out []byte, ok bool) {
+// limit one less (RFC 1812, 5.3.1), behind VLAN tags. It comes from the port that punted, whose
+// address is the punted frame's. False without a whole packet, or if its TTL is over.
+func Forward(frame []byte, to [6]byte, tags []byte) (out []byte, ok bool) {
 	packet, ok := wholePacket(frame)
 	if !ok {
 		return nil, false
 	}
 	head, _, _ := SplitFrame(frame)
-	out = append(append(append(out, to[:]...), head[:6]...), head[len(head)-typeBytes:]...)
+	out = slices.Concat(to[:], head[:6], tags, head[len(head)-typeBytes:])
 	at := len(out)
 	out = append(out, packet...)
 	ttl := &out[at+7]

@@ -47,9 +47,11 @@ func TestForward(t *testing.T) {
 		if whole != (test.to != "") || whole && (to.String() != test.to || length != len(test.packet)/2) {
 			t.Errorf("%s: %t, to %s, %d bytes", name, whole, to, length)
 		}
-		got, ok := Forward(frame, [6]byte(unhex(t, station)))
-		if want := station + port + test.kind + test.want; ok != (test.want != "") || ok && hex.EncodeToString(got) != want {
-			t.Errorf("%s: %t\n%x\n%s", name, ok, got, want)
+		for _, tags := range []string{"", "8100000a"} {
+			got, ok := Forward(frame, [6]byte(unhex(t, station)), unhex(t, tags))
+			if want := station + port + tags + test.kind + test.want; ok != (test.want != "") || ok && hex.EncodeToString(got) != want {
+				t.Errorf("%s: %t\n%x\n%s", name, ok, got, want)
+			}
 		}
 	}
 }

@@ -59,7 +59,7 @@ func FuzzFrame(f *testing.F) {
 			if to, length, ok := Destination(frame); ok && (to.Is6() != from.Is6() || length > len(packet)) {
 				t.Errorf("a packet of %d bytes to %s", length, to)
 			}
-			if onward, ok := Forward(frame, [6]byte{2}); ok && len(onward) > len(frame) {
+			if onward, ok := Forward(frame, [6]byte{2}, nil); ok && len(onward) > len(frame) {
 				t.Errorf("a frame of %d bytes leaves with %d", len(frame), len(onward))
 			}
 			if len(big) > len(front)+most6 || len(expired) > len(front)+most6 {

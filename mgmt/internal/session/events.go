@@ -148,9 +148,18 @@ func (v *View) VLANOf(vrf string) (id uint16, ok bool) {
 	return 0, false
 }
 
-// Resolves says whether the box looks for a host at red that packets go to.
-func (v *View) Resolves(host netip.Addr) bool {
-	return v.model.Resolves(model.NextHop{Dev: xfrm.Red, IP: host})
+// Resolves says whether the box looks for a host at red that packets of a VRF go to, or packets of
+// none, and behind which VLAN tags it is. A VRF that is gone has no hosts.
+func (v *View) Resolves(vrf string, host netip.Addr) (tags []byte, is bool) {
+	number := v.model.NetworkOf(vrf)
+	if vrf != "" && number == 0 {
+		return nil, false
+	}
+	own := v.model.Inside(vrf)
+	if !own.Resolves(model.NextHop{Dev: xfrm.Red, IP: host, Network: number}) {
+		return nil, false
+	}
+	return v.model.TagsOf(own.HopVLAN(xfrm.Red, host)), true
 }
 
 // RedMTU is the longest packet that leaves by the red port.

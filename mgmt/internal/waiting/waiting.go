@@ -6,6 +6,7 @@ package waiting
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,15 +15,23 @@ const (
 	// MostPackets of one host wait. A further one takes the place of the oldest.
 	MostPackets = 3
 	// MostHosts have packets that wait. A further one takes the place of the host that has waited
-	// longest, so a scan of a network holds no memory and takes no place for good.
+	// longest, of those of the VRF that has most. So a scan of a network holds no memory, and takes
+	// no place for good, nor any of a VRF that has fewer.
 	MostHosts = 256
 	// Patience is how long a packet waits: as long as a host asks for an address (RFC 4861, 10).
 	Patience = 3 * time.Second
 )
 
+// Host is one for which packets wait: of a VRF, whose name no other VRF has, or of none.
+type Host struct {
+	VRF string
+	IP  netip.Addr
+}
+
 // Packet is one that waits.
 type Packet struct {
 	Frame []byte // as it was punted
+	To    Host
 	// Tunnel says that the packet came protected, so no message about it may leave in clear.
 	Tunnel bool
 }
@@ -30,27 +39,28 @@ type Packet struct {
 // Packets are those of all hosts. The zero value has none. Its methods may run at once.
 type Packets struct {
 	mu    sync.Mutex
-	hosts map[netip.Addr]*host
+	hosts map[Host]*host
 	order []*host // by the time of their first packets
 }
 
 type host struct {
-	at      netip.Addr
+	at      Host
 	since   time.Time
 	packets []Packet
 }
 
-// Keep takes a packet to a host.
-func (p *Packets) Keep(at netip.Addr, packet Packet, now time.Time) {
+// Keep takes a packet to its host.
+func (p *Packets) Keep(packet Packet, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	at := packet.To
 	h, waits := p.hosts[at]
 	if !waits {
 		if len(p.order) >= MostHosts {
-			p.remove(0)
+			p.remove(p.crowded(at))
 		}
 		if p.hosts == nil {
-			p.hosts = map[netip.Addr]*host{}
+			p.hosts = map[Host]*host{}
 		}
 		h = &host{at: at, since: now}
 		p.hosts[at] = h
@@ -63,7 +73,7 @@ func (p *Packets) Keep(at netip.Addr, packet Packet, now time.Time) {
 }
 
 // Take gives the packets of a host, oldest first, which wait no longer.
-func (p *Packets) Take(at netip.Addr) []Packet {
+func (p *Packets) Take(at Host) []Packet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, h := range p.order {
@@ -82,6 +92,21 @@ func (p *Packets) Late(now time.Time) (late []Packet) {
 		late = append(late, p.remove(0)...)
 	}
 	return late
+}
+
+// crowded is the place of the host that has waited longest, of those of the VRF that has most with
+// a further one.
+func (p *Packets) crowded(further Host) int {
+	of, most := map[string]int{further.VRF: 1}, further.VRF
+	for _, h := range p.order {
+		of[h.at.VRF]++
+	}
+	for _, h := range p.order {
+		if of[h.at.VRF] > of[most] {
+			most = h.at.VRF
+		}
+	}
+	return max(0, slices.IndexFunc(p.order, func(h *host) bool { return h.at.VRF == most }))
 }
 
 func (p *Packets) remove(i int) []Packet {

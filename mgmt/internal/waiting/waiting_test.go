@@ -16,7 +16,7 @@ func names(packets []Packet) (out string) {
 	return out
 }
 
-func address(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)}) }
+func address(n int) Host { return Host{IP: netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)})} }
 
 // TestHost: of one host the last packets wait, in their order, each once.
 func TestHost(t *testing.T) {
@@ -24,7 +24,7 @@ func TestHost(t *testing.T) {
 	for count := MostPackets - 1; count <= MostPackets+1; count++ {
 		var p Packets
 		for n := range count {
-			p.Keep(address(1), Packet{Frame: []byte{byte('a' + n)}}, now)
+			p.Keep(Packet{To: address(1), Frame: []byte{byte('a' + n)}}, now)
 		}
 		want := "abcd"[max(0, count-MostPackets):count]
 		if got := names(p.Take(address(1))); got != want {
@@ -42,9 +42,9 @@ func TestHosts(t *testing.T) {
 	for count := MostHosts - 1; count <= MostHosts+1; count++ {
 		var p Packets
 		for n := range count {
-			p.Keep(address(n), Packet{Frame: []byte("x")}, now)
+			p.Keep(Packet{To: address(n), Frame: []byte("x")}, now)
 			// A later packet gives its host no further time.
-			p.Keep(address(min(n, 1)), Packet{Frame: []byte("y")}, now)
+			p.Keep(Packet{To: address(min(n, 1)), Frame: []byte("y")}, now)
 		}
 		gone := max(0, count-MostHosts)
 		if len(p.order) != len(p.hosts) || len(p.order) != count-gone {
@@ -60,9 +60,9 @@ func TestHosts(t *testing.T) {
 func TestLate(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var p Packets
-	p.Keep(address(1), Packet{Frame: []byte("a")}, now)
-	p.Keep(address(2), Packet{Frame: []byte("b"), Tunnel: true}, now.Add(1))
-	p.Keep(address(1), Packet{Frame: []byte("c")}, now.Add(Patience-1))
+	p.Keep(Packet{To: address(1), Frame: []byte("a")}, now)
+	p.Keep(Packet{To: address(2), Frame: []byte("b"), Tunnel: true}, now.Add(1))
+	p.Keep(Packet{To: address(1), Frame: []byte("c")}, now.Add(Patience-1))
 	for _, c := range []struct {
 		after time.Duration
 		want  string
@@ -73,5 +73,35 @@ func TestLate(t *testing.T) {
 	}
 	if fmt.Sprint(p.order, p.hosts) != "[] map[]" {
 		t.Errorf("left: %v %v", p.order, p.hosts)
+	}
+}
+
+// TestNetworks: hosts of the same address in two VRFs and in none are three.
+func TestNetworks(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	var p Packets
+	for _, vrf := range []string{"", "blue", "green"} {
+		p.Keep(Packet{To: Host{vrf, address(1).IP}, Frame: []byte("of " + vrf)}, now)
+	}
+	if got := names(p.Take(Host{"blue", address(1).IP})); got != "of blue" {
+		t.Errorf("%q", got)
+	}
+	if got := names(p.Late(now.Add(Patience))); got != "of of green" {
+		t.Errorf("late: %q", got)
+	}
+	// A scan in one takes no place of the others.
+	for n := range 2 * MostHosts {
+		p.Keep(Packet{To: Host{"blue", address(n).IP}, Frame: []byte("x")}, now)
+		if n < MostHosts/2 {
+			p.Keep(Packet{To: Host{"green", address(n).IP}, Frame: []byte("y")}, now)
+		}
+	}
+	for n := range MostHosts / 2 {
+		if len(p.Take(Host{"green", address(n).IP})) != 1 {
+			t.Errorf("no packet waits for host %d of green", n)
+		}
+	}
+	if len(p.order) != MostHosts/2 || p.order[0].at != (Host{"blue", address(2*MostHosts - MostHosts/2).IP}) {
+		t.Errorf("%d hosts of blue wait", len(p.order))
 	}
 }
