@@ -144,3 +144,22 @@ def test_loops_end(make_box) -> None:
     inner.ttl = 1
     outcome = make_box(batch(4, loop)).black(from_spoke(0, [inner]))
     assert (outcome.named(), outcome.back) == ({"inner.punt_tunnel_ttl": 1}, [])
+
+
+@pytest.mark.parametrize("sizes", [(18,), (1430,), (18, 1430, 200)], ids=["64 B", "1500 B", "mixed"])
+def test_a_full_wire_of_them_loses_nothing(make_box, sizes: tuple[int, ...]) -> None:
+    """Packets of both spokes at the rate of the port, in turn, of the least size that Ethernet
+    carries in clear, of the longest, and of several."""
+    one, two, _ = NETS[4]
+    count = 600
+    inners = [
+        [packet(host(here, 5), host(there, 6 + n % 40), sizes[n % len(sizes)]) for n in range(count)]
+        for here, there in ((one, two), (two, one))
+    ]
+    both = zip(*(from_spoke(number, these) for number, these in enumerate(inners)), strict=True)
+    outcome = make_box(batch(4)).black([frame for pair in both for frame in pair])
+    assert (outcome.named(), outcome.out) == ({}, [])
+    spis = [esp_payload(frame)[ESP].spi for frame in outcome.back]
+    for number, these in enumerate(inners):
+        mine = [frame for frame, spi in zip(outcome.back, spis, strict=True) if spi == SPOKES[1 - number].spi_out]
+        assert to_spoke(1 - number, mine) == [forwarded(bytes(inner)) for inner in these]
