@@ -181,7 +181,7 @@ part-boxes: sim mgmt
 part-shells: sim-shell mgmt
 	$(part) $(PYTEST) tests/shells
 part-differential: sim mgmt
-	$(part) $(if $(LONG),$(SHELL) -c 'for kind in "" vrfs hairpin; do python -m tests.differential --packets 100000 --kind "$$kind" || exit; done',$(PYTEST) tests/differential)
+	$(part) $(if $(LONG),$(SHELL) -c 'for kind in "" "--kind vrfs" "--kind hairpin"; do python -m tests.differential --packets 100000 $$kind || exit; done',$(PYTEST) tests/differential)
 part-tester: sim mgmt
 	$(part) $(PYTEST) tests/tester tests/trex
 part-live: sim-shell mgmt

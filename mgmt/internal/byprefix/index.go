@@ -67,6 +67,9 @@ func (x *Index) Has(place uint64) bool {
 	return has
 }
 
+// Empty says whether there is no policy.
+func (x *Index) Empty() bool { return x.ranks.Len() == 0 }
+
 // Len is how many go by prefix.
 func (x *Index) Len() int { return x.named.Len() }
 

@@ -45,7 +45,7 @@ type Target struct {
 	Flows, Sad []Placed // in order of age
 	// Named are the rows of policies by prefix, in the SPD's order, by destination. In a part, one
 	// that has none any more is there without rows.
-	Named map[netip.Prefix][]Placed
+	Named map[Destination][]Placed
 	// Steering are the routes to XFRM interfaces; nil if there are none.
 	Steering               *Steering
 	Hosts                  map[string][]Placed // by device
@@ -124,7 +124,7 @@ func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Repor
 
 func newCompiler(m *model.Model, old *Image, sizes Sizes, r *model.Report) *compiler {
 	c := &compiler{m: m, old: old, sizes: sizes, report: r, hopRows: map[model.NextHop]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
-	c.out = Target{Named: map[netip.Prefix][]Placed{}, Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Hosts: map[string][]Placed{}, Ways: map[string][]Way{}, NoWay: map[string][]netip.Prefix{}, Wanted: map[model.NextHop]bool{}}
+	c.out = Target{Named: map[Destination][]Placed{}, Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Hosts: map[string][]Placed{}, Ways: map[string][]Way{}, NoWay: map[string][]netip.Prefix{}, Wanted: map[model.NextHop]bool{}}
 	return c
 }
 

@@ -25,6 +25,17 @@ func (c *compiler) outPolicies() error {
 	return nil
 }
 
+// Destination is a prefix that packets of a network go to.
+type Destination struct {
+	Network int
+	Prefix  netip.Prefix
+}
+
+// destination is that of an out policy.
+func (c *compiler) destination(p *model.Policy) Destination {
+	return Destination{c.m.NetworkOf(p.VRF), p.Dst}
+}
+
 // orderNamed puts the rows of each destination into the order of the SPD.
 func (c *compiler) orderNamed() {
 	for _, rows := range c.out.Named {
@@ -43,9 +54,9 @@ func (c *compiler) byPrefix(p *model.Policy) bool { return c.hasNamed() && c.m.P
 
 // rules are the out policies that are rules.
 func (c *compiler) rules() []*model.Policy {
-	rules := slices.Collect(c.m.Policies.Rules())
+	rules := c.m.Policies.Rules()
 	if !c.hasNamed() {
-		rules = slices.AppendSeq(rules, c.m.Policies.Named())
+		rules = append(rules, c.m.Policies.Named()...)
 		slices.SortFunc(rules, func(a, b *model.Policy) int { return cmp.Compare(a.At(), b.At()) })
 	}
 	return rules
@@ -169,7 +180,8 @@ func (c *compiler) decide(p *model.Policy, sel xfrm.Selector, d decision) {
 		c.out.Flows = append(c.out.Flows, placedOf(p, flowRow(c.packetOf(sel), d)))
 		return
 	case c.byPrefix(p):
-		c.out.Named[p.Dst] = append(c.out.Named[p.Dst], placedOf(p, namedRow(p.Src, d)))
+		to := c.destination(p)
+		c.out.Named[to] = append(c.out.Named[to], placedOf(p, namedRow(p.Src, d)))
 		return
 	}
 	c.decideBy(p, sel, c.ruleRows(sel, d))

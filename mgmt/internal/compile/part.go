@@ -142,7 +142,7 @@ func (c *compiler) leaveGone() error {
 		case model.Exact(p.Selector):
 			part.Flows = append(part.Flows, FlowKey(flowRow(c.packetOf(p.Selector), decision{})))
 		case c.hasNamed() && c.m.Policies.WasByPrefix(p):
-			c.out.Named[p.Dst] = nil
+			c.out.Named[c.destination(p)] = nil
 		default:
 			part.Rules = true
 		}
@@ -207,19 +207,23 @@ func (c *compiler) partOut() error {
 		case model.Exact(p.Selector):
 			policies = append(policies, p)
 		case c.byPrefix(p):
-			c.out.Named[p.Dst] = nil
+			c.out.Named[c.destination(p)] = nil
 		default:
 			c.out.Part.Rules = true
 		}
 	}
 	if c.hasNamed() {
 		for _, p := range c.m.Policies.Moved() {
-			c.out.Named[p.Dst] = nil
+			c.out.Named[c.destination(p)] = nil
 			c.out.Part.Rules = c.out.Part.Rules || !p.Fresh
 		}
 	}
+	names := map[int]string{}
+	for _, v := range c.m.VRFs {
+		names[v.Number] = v.Name
+	}
 	for dst := range c.out.Named {
-		policies = append(policies, c.m.Policies.NamedFor(dst)...)
+		policies = append(policies, c.m.Policies.NamedFor(names[dst.Network], dst.Prefix)...)
 	}
 	if c.out.Part.Rules {
 		policies = append(policies, c.rules()...)

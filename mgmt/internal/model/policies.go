@@ -27,7 +27,7 @@ type Policies struct {
 	in     *btree.BTreeG[shaped]       // in and fwd policies by what they are for
 	shapes map[shape]int               // of these, and how many have each
 	plain  *btree.Map[uint64, *Policy] // in and fwd policies without a template
-	choice byprefix.Index              // of out policies without if_id that are no flow
+	choice map[string]*byprefix.Index  // by VRF, of out policies without if_id that are no flow
 	// routed are out policies with if_id, by that and their destination, then in the SPD's order;
 	// clear are those without that let packets pass, in the SPD's order.
 	routed, clear *btree.BTreeG[*Policy]
@@ -45,7 +45,7 @@ type template struct {
 // NewPolicies is none.
 func NewPolicies() Policies {
 	return Policies{
-		places: &btree.Map[uint64, *Policy]{}, keys: &btree.Map[string, *Policy]{}, index: &btree.Map[uint32, *Policy]{}, plain: &btree.Map[uint64, *Policy]{}, choice: byprefix.New(),
+		places: &btree.Map[uint64, *Policy]{}, keys: &btree.Map[string, *Policy]{}, index: &btree.Map[uint32, *Policy]{}, plain: &btree.Map[uint64, *Policy]{}, choice: map[string]*byprefix.Index{},
 		ends: newTree(func(a, b template) int { return cmp.Or(a.ends.compare(b.ends), cmp.Compare(a.place, b.place)) }),
 		fars: newFars(), in: newTree(shaped.compare), shapes: map[shape]int{}, count: map[xfrm.Dir]int{},
 		routed: newTree(compareRouted), clear: newTree(compareSPD),
@@ -53,7 +53,30 @@ func NewPolicies() Policies {
 }
 
 func (s *Policies) copy() Policies {
-	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.fars.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.choice.Copy(), s.routed.Copy(), s.clear.Copy(), maps.Clone(s.count), s.last}
+	return Policies{s.places.Copy(), s.keys.Copy(), s.index.Copy(), s.ends.Copy(), s.fars.Copy(), s.in.Copy(), maps.Clone(s.shapes), s.plain.Copy(), s.copyChoice(), s.routed.Copy(), s.clear.Copy(), maps.Clone(s.count), s.last}
+}
+
+// copyChoice leaves out the VRFs that no longer have such policies.
+func (s *Policies) copyChoice() map[string]*byprefix.Index {
+	out := map[string]*byprefix.Index{}
+	for vrf, index := range s.choice {
+		if !index.Empty() {
+			c := index.Copy()
+			out[vrf] = &c
+		}
+	}
+	return out
+}
+
+// choiceOf is the index of the VRF of a policy.
+func (s *Policies) choiceOf(vrf string) *byprefix.Index {
+	index := s.choice[vrf]
+	if index == nil {
+		fresh := byprefix.New()
+		index = &fresh
+		s.choice[vrf] = index
+	}
+	return index
 }
 
 // Len is their number.
@@ -70,28 +93,50 @@ func (s *Policies) Plain() iter.Seq[*Policy] { return values(s.plain) }
 
 // Rules are the out policies that are no flow of the inner chip, and do not go by prefix (package
 // byprefix).
-func (s *Policies) Rules() iter.Seq[*Policy] { return s.at(s.choice.Rules()) }
+func (s *Policies) Rules() []*Policy { return s.chosen((*byprefix.Index).Rules) }
 
 // Named are the out policies that go by prefix.
-func (s *Policies) Named() iter.Seq[*Policy] { return s.at(s.choice.Named()) }
+func (s *Policies) Named() []*Policy { return s.chosen((*byprefix.Index).Named) }
 
 // CountNamed is the number of these.
-func (s *Policies) CountNamed() int { return s.choice.Len() }
+func (s *Policies) CountNamed() (n int) {
+	for _, index := range s.choice {
+		n += index.Len()
+	}
+	return n
+}
 
 // ByPrefix says whether a policy is one of these.
-func (s *Policies) ByPrefix(p *Policy) bool { return s.choice.Has(p.place) }
+func (s *Policies) ByPrefix(p *Policy) bool {
+	index := s.choice[p.VRF]
+	return index != nil && index.Has(p.place)
+}
 
 // WasByPrefix says whether it was one when the model was begun.
-func (s *Policies) WasByPrefix(p *Policy) bool { return s.choice.Was(p.place) }
+func (s *Policies) WasByPrefix(p *Policy) bool {
+	index := s.choice[p.VRF]
+	return index != nil && index.Was(p.place)
+}
 
-// NamedFor are those of a destination, in the order of the SPD: at most two.
-func (s *Policies) NamedFor(dst netip.Prefix) []*Policy {
-	return slices.Collect(s.at(slices.Values(s.choice.Of(dst))))
+// NamedFor are those of a destination in a VRF, or in none, in the order of the SPD: at most two.
+func (s *Policies) NamedFor(vrf string, dst netip.Prefix) (out []*Policy) {
+	if index := s.choice[vrf]; index != nil {
+		out = slices.Collect(s.at(slices.Values(index.Of(dst))))
+	}
+	return out
 }
 
 // Moved are the policies that have come to go by prefix since the model was begun, or ceased to, in
 // their order.
-func (s *Policies) Moved() []*Policy { return sortedPolicies(slices.Collect(s.at(s.choice.Moved()))) }
+func (s *Policies) Moved() []*Policy { return s.chosen((*byprefix.Index).Moved) }
+
+// chosen are those of all VRFs and of none, in their order.
+func (s *Policies) chosen(of func(*byprefix.Index) iter.Seq[uint64]) (out []*Policy) {
+	for _, index := range s.choice {
+		out = slices.AppendSeq(out, s.at(of(index)))
+	}
+	return sortedPolicies(out)
+}
 
 // at are the policies of some places, as far as they are there.
 func (s *Policies) at(places iter.Seq[uint64]) iter.Seq[*Policy] {
@@ -104,10 +149,12 @@ func (s *Policies) at(places iter.Seq[uint64]) iter.Seq[*Policy] {
 	}
 }
 
-// chosen is what the choice looks at of an out policy that is no flow. In transport mode each two
-// hosts may have an SA of their own, and so a row. Policies of a VRF are rules and flows alone.
-func chosen(p *Policy) byprefix.Policy {
-	return byprefix.Policy{Selector: p.Selector, Priority: p.Priority, Age: p.Age, Place: p.place, OneRow: p.VRF == "" && (p.Template == nil || p.Template.Mode == xfrm.ModeTunnel)}
+// toChoose is what the choice looks at of an out policy that is no flow. In transport mode each two
+// hosts may have an SA of their own, and so a row. In a VRF the box's own addresses are rules of
+// priority 0, which come before policies of that priority.
+func toChoose(p *Policy) byprefix.Policy {
+	oneRow := (p.Template == nil || p.Template.Mode == xfrm.ModeTunnel) && (p.VRF == "" || p.Priority > 0)
+	return byprefix.Policy{Selector: p.Selector, Priority: p.Priority, Age: p.Age, Place: p.place, OneRow: oneRow}
 }
 
 // keyOfPolicy is what Linux knows a policy by. A device does not tell policies apart: each
@@ -164,7 +211,7 @@ func (s *Policies) put(p *Policy) {
 		case p.Dir != xfrm.DirOut:
 			s.shapes[shapeOf(p.Selector)]++
 		case p.IfID == 0 && !Exact(p.Selector):
-			s.choice.Put(chosen(p))
+			s.choiceOf(p.VRF).Put(toChoose(p))
 		}
 	}
 	s.keys.Set(keyOfPolicy(p.Selector, p.Dir, p.IfID), p)
@@ -203,7 +250,7 @@ func (s *Policies) remove(p *Policy) {
 	s.clear.Delete(p)
 	switch s.count[p.Dir]--; {
 	case p.Dir == xfrm.DirOut && p.IfID == 0 && !Exact(p.Selector):
-		s.choice.Remove(chosen(p))
+		s.choiceOf(p.VRF).Remove(toChoose(p))
 	case p.Dir != xfrm.DirOut:
 		s.in.Delete(shapedOf(p))
 		if h := shapeOf(p.Selector); s.shapes[h] == 1 {

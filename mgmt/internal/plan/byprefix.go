@@ -31,24 +31,43 @@ import (
 //
 // Where rows or nodes are too few for the old and the new ones, what goes does so first.
 func (w *wayWriter) policies(size int, now map[int]compile.Row) error {
-	want := w.Target.Named
-	if w.Target.Part == nil {
-		want = maps.Clone(want)
-		for dst := range w.ways.Table.Policies() {
-			if _, wanted := want[dst]; !wanted {
-				want[dst] = nil // it goes
+	want := map[int]map[netip.Prefix][]compile.Placed{}
+	of := func(network int) map[netip.Prefix][]compile.Placed {
+		if want[network] == nil {
+			want[network] = map[netip.Prefix][]compile.Placed{}
+		}
+		return want[network]
+	}
+	for to, policies := range w.Target.Named {
+		of(to.Network)[to.Prefix] = policies
+	}
+	for network := 0; network <= prefixes.LastNetwork && w.Target.Part == nil; network++ {
+		for dst := range w.ways.Table.Policies(network) {
+			if _, wanted := of(network)[dst]; !wanted {
+				want[network][dst] = nil // it goes
 			}
 		}
 	}
 	s := policyStep{wayWriter: w, size: size, now: now, made: map[int]compile.Row{}, in: phaseEarlyRemove, last: phaseEarlyClear}
-	dsts := slices.SortedFunc(maps.Keys(want), learned.Compare)
 	if w.removeFirst {
-		if err := s.make(dsts, s.staying(want)); err != nil {
+		if err := s.all(want, s.staying); err != nil {
 			return err
 		}
 	}
 	s.in, s.last = PhaseInsert, phaseClear
-	return s.make(dsts, want)
+	return s.all(want, func(want map[netip.Prefix][]compile.Placed) map[netip.Prefix][]compile.Placed { return want })
+}
+
+// all gives the destinations of each network some of the policies that they are to have.
+func (s *policyStep) all(want map[int]map[netip.Prefix][]compile.Placed, some func(want map[netip.Prefix][]compile.Placed) map[netip.Prefix][]compile.Placed) error {
+	for _, s.to = range slices.Sorted(maps.Keys(want)) {
+		dsts := slices.SortedFunc(maps.Keys(want[s.to]), learned.Compare)
+		if err := s.make(dsts, some(want[s.to])); err != nil {
+			return err
+		}
+	}
+	s.clear()
+	return nil
 }
 
 // policyStep leads the chip to the policies by prefix of some destinations.
@@ -57,6 +76,8 @@ type policyStep struct {
 	size      int
 	now, made map[int]compile.Row // rows of before, and those that are written
 	in, last  phase               // of rows and trees, and of rows that are cleared
+	to        int                 // the network of the packets
+	gone      []int               // rows that nothing leads to any more
 }
 
 // row is what a row holds when all writes are made that there are so far.
@@ -69,7 +90,7 @@ func (s *policyStep) row(number int) compile.Row {
 
 // rowsOf are the rows of a destination: the one that the tree names, and the one that this names.
 func (s *policyStep) rowsOf(dst netip.Prefix) (rows []int) {
-	first := s.ways.Table.PolicyOf(dst)
+	first := s.ways.Table.PolicyOf(s.to, dst)
 	if first == 0 || s.row(first) == nil {
 		return nil
 	}
@@ -146,7 +167,7 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 				gone = append(gone, number)
 			}
 		}
-		if s.ways.Table.PolicyOf(dst) != int(change.Row) {
+		if s.ways.Table.PolicyOf(s.to, dst) != int(change.Row) {
 			trees = append(trees, change)
 		}
 	}
@@ -164,12 +185,18 @@ func (s *policyStep) make(dsts []netip.Prefix, want map[netip.Prefix][]compile.P
 		return err
 	}
 	write(behind)
-	for _, number := range gone {
+	s.gone = append(s.gone, gone...)
+	return nil
+}
+
+// clear frees the rows that are gone, of all networks, so that none gets one of another meanwhile.
+func (s *policyStep) clear() {
+	for _, number := range s.gone {
 		s.made[number] = nil
 		s.ways.Rows.Remove(number)
 		s.add(Write{Phase: s.last, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: number})
 	}
-	return nil
+	s.gone = nil
 }
 
 // place gives the policies of a destination their rows: those that they have, or else free ones.
@@ -203,7 +230,7 @@ func (s *policyStep) plant(trees []planted) error {
 	for i, tree := range trees {
 		changes[i] = tree.Change
 	}
-	writes, err := s.ways.Table.ApplyPolicies(changes)
+	writes, err := s.ways.Table.ApplyPolicies(s.to, changes)
 	switch {
 	case err == nil:
 		s.write(s.in, writes)

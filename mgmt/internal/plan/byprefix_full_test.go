@@ -162,7 +162,7 @@ func (h *heldRig) agree() {
 			h.T.Fatalf("%s goes to %q: %v; refused is %t", r.Prefix, way, err, r.Refused)
 		}
 	}
-	for p := range m.Policies.Named() {
+	for _, p := range m.Policies.Named() {
 		if got, want := h.found(h.RulesNow(), packetOf(p)), says(p); got != want {
 			h.T.Fatalf("%s finds %s, must find %s", p.Selector, got, want)
 		}

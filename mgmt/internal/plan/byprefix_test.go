@@ -43,7 +43,8 @@ func (h *heldRig) model() *model.Model {
 // spdChanger makes random changes of an SPD for out.
 type spdChanger struct {
 	*rand.Rand
-	dense     bool // few destinations, and many updates
+	dense     bool     // few destinations, and many updates
+	vrfs      []string // with the VLANs from firstVLAN on; policies are of these and of none
 	selectors []string
 	last      string
 	keys      int
@@ -88,11 +89,17 @@ func (c *spdChanger) selector() string {
 
 // policy is a change of one policy.
 func (c *spdChanger) policy() string {
-	sel := c.selector()
+	sel, of := c.selector(), c.network()
+	if of > 0 {
+		sel += " dev " + c.vrfs[of-1]
+	}
 	c.last = sel
 	rest := []string{" action block", " action allow", " action punt", " action allow"}[c.IntN(4)]
+	if of > 0 && strings.HasSuffix(rest, "allow") {
+		rest = " action block" // of a VRF none leaves in clear
+	}
 	if c.IntN(3) > 0 {
-		rest = fmt.Sprintf(" tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel", 1+c.IntN(3))
+		rest = fmt.Sprintf(" tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel", 10*of+1+c.IntN(3))
 	}
 	kind := c.IntN(5)
 	if c.dense {
@@ -107,9 +114,19 @@ func (c *spdChanger) policy() string {
 	return fmt.Sprintf("xfrm policy add %s dir out priority %d%s\n", sel, c.IntN(4), rest)
 }
 
+const firstVLAN = 7
+
+// network is 0, or the place of a VRF from 1 on.
+func (c *spdChanger) network() int {
+	if len(c.vrfs) == 0 {
+		return 0
+	}
+	return c.IntN(len(c.vrfs) + 1)
+}
+
 // state is a new outbound SA, or the end of those of a policy.
 func (c *spdChanger) state() string {
-	reqid := 1 + c.IntN(3)
+	reqid := 10*c.network() + 1 + c.IntN(3)
 	if c.IntN(2) == 0 {
 		return fmt.Sprintf("xfrm state deleteall reqid %d\n", reqid)
 	}
@@ -125,6 +142,9 @@ func (c *spdChanger) packets() (out []testbox.Packet) {
 		if c.IntN(12) == 0 {
 			p.Src, p.Dst = netip.AddrFrom4([4]byte{10}), netip.AddrFrom4([4]byte{224, 0, 0, 1})
 		}
+		if of := c.network(); of > 0 {
+			p.VLAN = firstVLAN + of - 1
+		}
 		out = append(out, p)
 	}
 	return out
@@ -138,10 +158,15 @@ func says(p *model.Policy) string {
 	return fmt.Sprintf("%d/%d", p.Usage, p.Priority)
 }
 
-// right is that of the first policy of the SPD.
+// right is that of the first policy of the SPD of the packet's network. The box's own addresses in
+// a VRF come before it.
 func right(m *model.Model, p testbox.Packet) string {
 	one := func(addr netip.Addr) netip.Prefix { return netip.PrefixFrom(addr, addr.BitLen()) }
-	return says(m.OutPolicy(xfrm.Selector{Src: one(p.Src), Dst: one(p.Dst), Proto: p.Proto, SPort: xfrm.One(p.SPort), DPort: xfrm.One(p.DPort)}))
+	vrf := m.VRFOf(uint16(p.VLAN))
+	if vrf != "" && m.Inside(vrf).Owns(p.Dst) {
+		return "0/0"
+	}
+	return says(m.OutPolicy(xfrm.Selector{Src: one(p.Src), Dst: one(p.Dst), Proto: p.Proto, SPort: xfrm.One(p.SPort), DPort: xfrm.One(p.DPort), VRF: vrf}))
 }
 
 // found is that of the row that the chip takes.
@@ -172,12 +197,23 @@ func (h *heldRig) sameAgain(seed uint64) {
 // At each moment every packet finds the policy of before or the one of after, which a search of the
 // SPD in its order finds. Rows that nothing leads to are cleared, and the next daemon finds all as
 // it is.
-func TestNamedUnderTraffic(t *testing.T) {
+func TestNamedUnderTraffic(t *testing.T) { namedUnderTraffic(t, 12) }
+
+// TestNamedInVRFs: the same of two VRFs beside network 0, in which the box has the address of a
+// destination's first host.
+func TestNamedInVRFs(t *testing.T) {
+	namedUnderTraffic(t, 8, "blue", "green")
+}
+
+func namedUnderTraffic(t *testing.T, seeds uint64, vrfs ...string) {
 	most, changes := 0, 0
-	for seed := range uint64(12) {
+	for seed := range seeds {
 		h := newHeld(t, named(7))
-		c := &spdChanger{Rand: rand.New(rand.NewPCG(seed, 282)), dense: seed%2 == 1}
+		c := &spdChanger{Rand: rand.New(rand.NewPCG(seed, 282)), dense: seed%2 == 1, vrfs: vrfs}
 		h.Must("addr add 192.0.2.1/24 dev black\n")
+		for n, vrf := range vrfs {
+			h.Must(fmt.Sprintf("link add link red name red.%d type vlan id %[1]d\nlink add %s type vrf table %[1]d\nlink set red.%[1]d master %[2]s\naddr add 10.16.0.0/31 dev red.%[1]d\n", firstVLAN+n, vrf))
+		}
 		for round := range 120 {
 			text := c.policy()
 			if round%8 == 7 {
@@ -366,5 +402,61 @@ func TestNamedParts(t *testing.T) {
 		if !maps.EqualFunc(now, h.Fake.Table(transport.Inner, regs.InnerTablePrefixPolicy), slices.Equal) {
 			t.Fatal("the rows differ")
 		}
+	}
+}
+
+// TestNamedOfVRFsComeAndGo: policies by prefix of a VRF become rules while there is an XFRM
+// interface, and come back. They go with their VRF, and a VRF that takes its number has its own.
+func TestNamedOfVRFsComeAndGo(t *testing.T) {
+	h := newHeld(t, named(7))
+	policy := func(verb, vrf string, to int) string {
+		line := fmt.Sprintf("xfrm policy %s src 10.0.0.0/8 dst 10.%d.0.0/16 dev %s dir out", verb, to, vrf)
+		if verb == "add" {
+			line += fmt.Sprintf(" priority %d tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel", to, len(vrf))
+		}
+		return line + "\n"
+	}
+	vrf := func(name string, first, last int) (lines string) {
+		lines = fmt.Sprintf("link add %s type vrf table 9\nlink set red.7 master %[1]s\n", name)
+		for to := first; to <= last; to++ {
+			lines += policy("add", name, to)
+		}
+		return lines
+	}
+	check := func(what string, byPrefix int) {
+		t.Helper()
+		m, rules := h.model(), h.RulesNow()
+		for to := range 9 {
+			for vlan := range 2 {
+				p := testbox.Packet{Src: netip.AddrFrom4([4]byte{10, 9}), Dst: netip.AddrFrom4([4]byte{10, byte(to), 1}), Proto: 17, VLAN: 7 * vlan}
+				got, want := h.found(rules, p), right(m, p)
+				if got == "0/4294967295" {
+					got = "none" // beside interfaces the tree has a row for all others
+				}
+				if got != want {
+					t.Errorf("%s: %v finds %s, want %s", what, p, got, want)
+				}
+			}
+		}
+		if rows := len(h.Fake.Table(transport.Inner, regs.InnerTablePrefixPolicy)); rows != byPrefix || len(rules)+byPrefix < 4 {
+			t.Errorf("%s: %d rows by prefix and %d rules, want %d", what, rows, len(rules), byPrefix)
+		}
+		h.sameAgain(0)
+	}
+	h.Must("addr add 192.0.2.1/24 dev black\nlink add link red name red.7 type vlan id 7\n" + vrf("blue", 1, 4) + strings.ReplaceAll(policy("add", "blue", 2), " dev blue", ""))
+	check("a VRF", 5)
+	h.Must("link add ipsec0 type xfrm if_id 42\n")
+	check("beside an interface", 1)
+	h.Must("link delete ipsec0\n")
+	check("without it", 5)
+	gone := "link set red.7 nomaster\n"
+	for to := 1; to <= 4; to++ {
+		gone += policy("delete", "blue", to)
+	}
+	h.Must(gone + "link delete blue\n" + vrf("azure", 3, 6))
+	check("another VRF of its number", 5)
+	h.Must("xfrm policy flush\nlink set red.7 nomaster\nlink delete azure\n" + vrf("teal", 1, 0))
+	if rows := h.Fake.Table(transport.Inner, regs.InnerTablePrefixPolicy); len(rows) > 0 {
+		t.Errorf("%d rows stay", len(rows))
 	}
 }

@@ -42,8 +42,19 @@ func (w *wayWriter) steered(size int, now map[int]compile.Row) error {
 	if err := s.tree(want.Tree); err != nil {
 		return err
 	}
+	s.clearApart(PhaseInsert)
 	s.clear(want)
 	return nil
+}
+
+// clearApart takes the trees of policies of VRFs from the chip, which are rules beside XFRM
+// interfaces.
+func (w *wayWriter) clearApart(in phase) {
+	for network := 1; network <= prefixes.LastNetwork; network++ {
+		if len(w.ways.Table.Policies(network)) > 0 {
+			w.write(in, w.ways.Table.ClearPolicies(network))
+		}
+	}
 }
 
 // steerStep leads the chip to the rows of routes to XFRM interfaces.
@@ -61,7 +72,8 @@ type steerStep struct {
 func (s *steerStep) adopt(want *compile.Steering) {
 	s.ways.Steered = map[steer.Lead][]int{}
 	if s.removeFirst {
-		s.write(phaseEarlyRemove, s.ways.Table.ClearPolicies())
+		s.write(phaseEarlyRemove, s.ways.Table.ClearPolicies(0))
+		s.clearApart(phaseEarlyRemove)
 		for number := range s.now {
 			s.ways.Rows.Remove(number)
 			s.add(Write{Phase: phaseEarlyClear, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: number})
@@ -189,7 +201,7 @@ type fork = prefixes.Change
 func (s *steerStep) tree(want map[netip.Prefix]steer.Lead) error {
 	var gone, come []fork
 	if s.Target.Part == nil {
-		for p := range s.ways.Table.Policies() {
+		for p := range s.ways.Table.Policies(0) {
 			if _, stays := want[p]; !stays {
 				gone = append(gone, fork{Prefix: p})
 			}
@@ -198,7 +210,7 @@ func (s *steerStep) tree(want map[netip.Prefix]steer.Lead) error {
 	for p, entry := range want {
 		f := s.forkOf(p, entry)
 		switch {
-		case int(f.Row) == s.ways.Table.PolicyOf(p):
+		case int(f.Row) == s.ways.Table.PolicyOf(0, p):
 		case f.Row == 0:
 			gone = append(gone, f)
 		default:
@@ -214,7 +226,7 @@ func (s *steerStep) tree(want map[netip.Prefix]steer.Lead) error {
 		return s.close(err)
 	}
 	// The tree anew, without the nodes of the old one beside it, may have room.
-	s.write(PhaseInsert, s.ways.Table.ClearPolicies())
+	s.write(PhaseInsert, s.ways.Table.ClearPolicies(0))
 	come = nil
 	for p, entry := range want {
 		if f := s.forkOf(p, entry); f.Row != 0 {
@@ -249,7 +261,7 @@ func (s *steerStep) close(err error) error {
 		}
 		if r.OnChip() {
 			s.refused = append(s.refused, r.Prefix)
-			s.write(PhaseInsert, s.ways.Table.ClearPolicies())
+			s.write(PhaseInsert, s.ways.Table.ClearPolicies(0))
 			return nil
 		}
 	}
@@ -264,7 +276,7 @@ func (s *steerStep) plant(gone, come []fork) error {
 		slices.SortFunc(forks, func(a, b fork) int { return learned.Compare(a.Prefix, b.Prefix) })
 		changes = append(changes, forks...)
 	}
-	writes, err := s.ways.Table.ApplyPolicies(changes)
+	writes, err := s.ways.Table.ApplyPolicies(0, changes)
 	if err != nil {
 		return err
 	}
@@ -299,7 +311,7 @@ func (s *steerStep) clear(want *compile.Steering) {
 // unsteer takes the tree of routes to XFRM interfaces from the chip, with its rows: there are no
 // interfaces any more. Policies without if_id are rules until now, and come to the tree again.
 func (w *wayWriter) unsteer(now map[int]compile.Row) {
-	w.write(PhaseInsert, w.ways.Table.ClearPolicies())
+	w.write(PhaseInsert, w.ways.Table.ClearPolicies(0))
 	for _, number := range slices.Sorted(maps.Keys(now)) {
 		w.ways.Rows.Remove(number)
 		w.add(Write{Phase: PhaseInsert, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: number})

@@ -37,7 +37,7 @@ func TestNestedPolicies(t *testing.T) {
 			}
 			want := maps.Clone(have)
 			want.apply(changes)
-			writes, err := all.ApplyPolicies(changes)
+			writes, err := all.ApplyPolicies(0, changes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func resumeNested(t *testing.T, r *rand.Rand, hw *chip, have table) *Table {
 		for p, row := range have {
 			changes = append(changes, Change{p, row})
 		}
-		writes, err := all.ApplyPolicies(changes)
+		writes, err := all.ApplyPolicies(0, changes)
 		if err != nil || !differ && len(writes) > 0 {
 			t.Fatalf("prefixes that differ %t take %d writes: %v", differ, len(writes), err)
 		}

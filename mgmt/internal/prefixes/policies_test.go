@@ -67,7 +67,7 @@ func TestPolicies(t *testing.T) {
 				changes = append(changes, change)
 				want.apply(changes)
 			}
-			writes, err := all.ApplyPolicies(changes)
+			writes, err := all.ApplyPolicies(0, changes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,9 +103,9 @@ func again(t *testing.T, hw *chip, have table, routes map[netip.Prefix]Hops) *Ta
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := table.Policies()
+	known := table.Policies(0)
 	for prefix, row := range have {
-		if known[prefix] != int(row) || table.PolicyOf(prefix) != int(row) {
+		if known[prefix] != int(row) || table.PolicyOf(0, prefix) != int(row) {
 			t.Fatalf("%v had row %d, and now %d", prefix, row, known[prefix])
 		}
 	}
@@ -123,7 +123,7 @@ func TestPolicyOfAll(t *testing.T) {
 	table, hw := NewTable(256), newChip()
 	all := netip.MustParsePrefix("0.0.0.0/0")
 	for _, row := range []uint16{7, 9, 0, 3} {
-		writes, err := table.ApplyPolicies([]Change{{all, row}})
+		writes, err := table.ApplyPolicies(0, []Change{{all, row}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestPolicyOfAll(t *testing.T) {
 func TestGarbageOfPolicies(t *testing.T) {
 	table, hw := NewTable(256), newChip()
 	p := netip.MustParsePrefix("10.0.0.0/8")
-	writes, err := table.ApplyPolicies([]Change{{p, 5}})
+	writes, err := table.ApplyPolicies(0, []Change{{p, 5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,10 +155,10 @@ func TestGarbageOfPolicies(t *testing.T) {
 	if table, err = Resume(256, hw.read); err != nil {
 		t.Fatal(err)
 	}
-	if row := table.PolicyOf(p); row != 0 || len(table.Policies()) > 0 {
+	if row := table.PolicyOf(0, p); row != 0 || len(table.Policies(0)) > 0 {
 		t.Errorf("a broken leaf leads to %d", row)
 	}
-	if writes, err = table.ApplyPolicies([]Change{{p, 6}}); err != nil || writes[0].Table != regs.InnerTablePrefixRoot || writes[0].Index != 2 {
+	if writes, err = table.ApplyPolicies(0, []Change{{p, 6}}); err != nil || writes[0].Table != regs.InnerTablePrefixRoot || writes[0].Index != 2 {
 		t.Fatalf("%v: the first write is to %v", err, writes[0])
 	}
 	for _, w := range writes {
@@ -178,14 +178,14 @@ func TestManyPolicies(t *testing.T) {
 	for n := range target {
 		changes = append(changes, Change{netip.PrefixFrom(address(n%2 == 0, uint64(n)<<40), 24), uint16(1 + n%(target-1))})
 	}
-	if _, err := table.ApplyPolicies(changes); err != nil {
+	if _, err := table.ApplyPolicies(0, changes); err != nil {
 		t.Fatal(err)
 	}
 	check(t, table.tree)
 	most := 0
 	for _, change := range changes[:1000] {
 		for _, row := range []uint16{0, 77} {
-			writes, err := table.ApplyPolicies([]Change{{change.Prefix, row}})
+			writes, err := table.ApplyPolicies(0, []Change{{change.Prefix, row}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestManyPolicies(t *testing.T) {
 	for n := range 500 {
 		many = append(many, Change{netip.PrefixFrom(address(false, uint64(2*n+1)<<32), 32), 1})
 	}
-	if _, err := small.ApplyPolicies(many); !errors.As(err, &full) {
+	if _, err := small.ApplyPolicies(0, many); !errors.As(err, &full) {
 		t.Fatal(err)
 	}
 	same(t, small.tree, before)
@@ -217,7 +217,7 @@ func TestManyPolicies(t *testing.T) {
 			t.Error("the root of policies is cleared with the routes")
 		}
 	}
-	if _, err := small.ApplyPolicies(many); err != nil {
+	if _, err := small.ApplyPolicies(0, many); err != nil {
 		t.Error(err)
 	}
 	check(t, small.tree)

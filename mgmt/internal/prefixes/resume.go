@@ -20,8 +20,9 @@ type Read func(table regs.Table, index int) ([]uint32, error)
 // Resume reads each row in use once.
 func Resume(leaves int, read Read) (*Table, error) { return resumed(leaves, read, false) }
 
-// ResumeNested is Resume where prefixes of policies may hold each other. Then the nodes do not tell
-// them, and the first ApplyPolicies must have all of them, as the first Apply has all routes.
+// ResumeNested is Resume where prefixes of policies in network 0 may hold each other. Then the
+// nodes do not tell them, and the first ApplyPolicies there must have all of them, as the first
+// Apply has all routes.
 func ResumeNested(leaves int, read Read) (*Table, error) { return resumed(leaves, read, true) }
 
 func resumed(leaves int, read Read, nested bool) (*Table, error) {
@@ -32,6 +33,7 @@ func resumed(leaves int, read Read, nested bool) (*Table, error) {
 			return nil, err
 		}
 		r := &t.tree.roots[n]
+		nested := nested && kindOf(n) == Policies
 		r.found = kindOf(n).of() == Routes || nested
 		if regs.PrefixRootRow.Valid.Get(row) == 0 {
 			continue
@@ -246,8 +248,8 @@ func (t *Table) Clear() Writes {
 	return writes
 }
 
-// ClearPolicies takes out all prefixes of policies likewise.
-func (t *Table) ClearPolicies() Writes { return t.tree.clear(Policies) }
+// ClearPolicies takes out all prefixes of policies in a network likewise.
+func (t *Table) ClearPolicies(network int) Writes { return t.tree.clear(Policies.in(network)) }
 
 func (t *Tree) clear(kind Kind) (writes Writes) {
 	for n, r := range t.of(kind) {

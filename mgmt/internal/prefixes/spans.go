@@ -16,7 +16,9 @@ const keyBits = 64
 // for IPv4 and IPv6, and those of policies.
 const (
 	versions = 2
-	networks = 64
+	// LastNetwork is the highest number of a network.
+	LastNetwork = 63
+	networks    = LastNetwork + 1
 	// Roots are the rows of `prefix_root` of the inner chip.
 	Roots = networks * int(kinds) * versions
 )

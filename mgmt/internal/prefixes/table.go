@@ -91,26 +91,31 @@ func (t *Tree) isFound() bool {
 	return false
 }
 
-// ApplyPolicies gives prefixes of destinations their rows of `prefix_policy`, likewise.
-func (t *Table) ApplyPolicies(changes []Change) (Writes, error) {
-	uproot := t.tree.uproot(Policies)
-	writes, err := t.tree.Apply(Policies, changes)
+// ApplyPolicies gives prefixes of destinations in a network their rows of `prefix_policy`,
+// likewise.
+func (t *Table) ApplyPolicies(network int, changes []Change) (Writes, error) {
+	kind := Policies.in(network)
+	uproot := t.tree.uproot(kind)
+	writes, err := t.tree.Apply(kind, changes)
 	if err != nil {
 		return nil, err
 	}
 	return append(uproot, writes...), nil
 }
 
-// PolicyOf is the row of `prefix_policy` of a prefix; 0 if it has none.
-func (t *Table) PolicyOf(prefix netip.Prefix) int { return int(t.tree.row(Policies, prefix)) }
+// PolicyOf is the row of `prefix_policy` of a prefix in a network; 0 if it has none.
+func (t *Table) PolicyOf(network int, prefix netip.Prefix) int {
+	return int(t.tree.row(Policies.in(network), prefix))
+}
 
-// PolicyAt is the row of `prefix_policy` that the chip finds for an address; 0 if there is none.
+// PolicyAt is the row of `prefix_policy` that the chip finds for an address in network 0; 0 if
+// there is none.
 func (t *Table) PolicyAt(addr netip.Addr) int { return int(t.tree.Lookup(Policies, addr)) }
 
-// Policies are the prefixes of destinations, and their rows.
-func (t *Table) Policies() map[netip.Prefix]int {
+// Policies are the prefixes of destinations in a network, and their rows.
+func (t *Table) Policies(network int) map[netip.Prefix]int {
 	out := map[netip.Prefix]int{}
-	for n, r := range t.tree.of(Policies) {
+	for n, r := range t.tree.of(Policies.in(network)) {
 		for s, row := range r.leads.to {
 			out[s.prefix(n%versions)] = int(row)
 		}
