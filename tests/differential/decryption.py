@@ -123,7 +123,7 @@ class Inbound:
         if packet.state != "whole" or not packet.fragment:
             return None
         piece = reassembly.read(Frame(bytes(12) + (b"\x86\xdd" if packet.version == 6 else b"\x08\0") + data))
-        if not packet.later:
+        if not piece.start:
             self.firsts.setdefault(piece.key, Upper.of(packet, len(piece.payload)))
         upper = self.firsts.get(piece.key)
         return upper and (piece, upper)
@@ -138,16 +138,18 @@ class Inbound:
         if packet.state != "whole":
             return STATES[packet.state]
         own = packet
-        packet = part[1].over(packet) if part and packet.later else packet
+        # A first one may hold a fragment of its own, whose offset is another.
+        later = part is not None and part[0].start > 0
+        packet = part[1].over(packet) if part and later else packet
         if not self.allows(packet):
             return "drop_selector_mismatch"
         if martian(packet):
             return "drop_inner_martian"
         if self.red.owns(packet.src):
             return "drop_inner_own_source"
-        if part and not own.later and not part[1].same(Upper.of(own, len(part[0].payload))):
+        if part and not later and not part[1].same(Upper.of(own, len(part[0].payload))):
             return "drop_inner_frag_conflict"
-        if over_tcp_flags(data) or (part and own.later and part[0].start // 8 < part[1].units):
+        if over_tcp_flags(data) or (part and later and part[0].start // 8 < part[1].units):
             return "drop_fragment_offset"
         ecn = ecn_behind_tunnel(packet.tos, outer.tos)
         if ecn is None:

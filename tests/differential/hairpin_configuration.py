@@ -44,6 +44,8 @@ def _spokes(dice: random.Random, base: Configuration, vrf: str) -> Iterator[tupl
     inbound = [p for p in base.policies if p.vrf == vrf and p.direction != "out" and of_sas[p.action] == 1]
     quarters = zip(*(SPACE["black", version].subnets(2) for version in (4, 6)), strict=True)
     selectors = [Selector(quarter, SPACE["red", quarter.version]) for both in quarters for quarter in both]
+    known = {policy.selector for policy in base.policies if policy.vrf == vrf}
+    selectors = [selector for selector in selectors if selector not in known]
     for old, selector in zip(dice.sample(inbound, len(inbound)), selectors, strict=False):
         yield old, replace(old, selector=selector, priority=0)
 
