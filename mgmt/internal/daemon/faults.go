@@ -109,7 +109,7 @@ func (d *Daemon) tellFault(frame punted, fault judge, to answers) error {
 	if !ok {
 		return nil
 	}
-	v, from, err := d.answerer(frame, &flow, to)
+	v, from, err := d.answerer(frame, &flow, to, false)
 	if err != nil || !from.IsValid() {
 		return err
 	}
@@ -149,9 +149,9 @@ func (d *Daemon) reply(v *session.View, flow xfrm.Selector, message []byte, to a
 }
 
 // answerer is the address that answers the sender of the packet of a flow by ICMP, and notes the
-// flow's VRF. The address is not valid if none answers.
-func (d *Daemon) answerer(frame punted, flow *xfrm.Selector, to answers) (v *session.View, from netip.Addr, err error) {
-	if v, err = d.view(); err != nil || !punt.Answerable(*flow) {
+// flow's VRF. The address is not valid if none answers. `tooBig` is as of punt.Answerable.
+func (d *Daemon) answerer(frame punted, flow *xfrm.Selector, to answers, tooBig bool) (v *session.View, from netip.Addr, err error) {
+	if v, err = d.view(); err != nil || !punt.Answerable(*flow, tooBig) {
 		return v, from, err
 	}
 	var ok bool
@@ -166,7 +166,7 @@ func (d *Daemon) answerer(frame punted, flow *xfrm.Selector, to answers) (v *ses
 // once in askAgain, no more than mostAsked flows in that time, and a source no more than its share.
 func (d *Daemon) tellSenders(ctx context.Context, frames <-chan punted, to answers) error {
 	return d.eachFlow(ctx, frames, func(frame punted, flow xfrm.Selector, note func() bool) error {
-		v, from, err := d.answerer(frame, &flow, to)
+		v, from, err := d.answerer(frame, &flow, to, true)
 		if err != nil || !from.IsValid() {
 			return err
 		}

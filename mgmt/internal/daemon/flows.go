@@ -158,7 +158,8 @@ func (d *Daemon) seek(host model.NextHop) {
 }
 
 // forward sends packets that have waited for one host, now that its Ethernet address is known, if
-// it is still one at red, in their VRF.
+// it is still one at red, in their VRF. While a change is made they wait on, for the host's VLAN
+// may be another VRF's meanwhile.
 func (d *Daemon) forward(packets []waiting.Packet, to xfrm.MAC) error {
 	if len(packets) == 0 {
 		return nil
@@ -170,8 +171,12 @@ func (d *Daemon) forward(packets []waiting.Packet, to xfrm.MAC) error {
 	tags, resolves := v.Resolves(packets[0].To.VRF, packets[0].To.IP)
 	for _, packet := range packets {
 		if frame, ok := punt.Forward(packet.Frame, to, tags); ok && resolves {
-			if err := d.host.frames.Send(transport.PortRed, frame); err != nil {
+			sent, err := d.session.SendBy(v, func() error { return d.host.frames.Send(transport.PortRed, frame) })
+			if err != nil {
 				return err
+			}
+			if !sent {
+				d.host.waiting.Keep(packet, d.now())
 			}
 		}
 	}

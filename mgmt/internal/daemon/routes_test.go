@@ -16,6 +16,7 @@ import (
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -395,6 +396,23 @@ func TestWaitingInVRFs(t *testing.T) {
 	r.engine.message(transport.PortRed, regs.PuntReasonTunnelHost, 2<<2, packet(2, 7))
 	if told := <-r.engine.own; outerVLAN(told) != 20 || !bytes.Equal(told[18+16:18+22], []byte{10, 2, 2, 9, 3, 1}) {
 		t.Errorf("the sender was told %x", told)
+	}
+	// While a change is made a packet waits on: it may take the host's VLAN to another VRF.
+	before, err := r.daemon.view()
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := waiting.Packet{Frame: packet(2, 6), To: waiting.Host{VRF: "green", IP: netip.MustParseAddr("10.1.0.6")}, Tunnel: true}
+	changed := make(chan struct{})
+	_, err = r.daemon.session.SendBy(before, func() error {
+		go func() { r.must("link set red address 02:72:0a:01:00:01"); close(changed) }()
+		for further := true; further; time.Sleep(time.Millisecond) {
+			further, _ = r.daemon.session.SendBy(before, func() error { return nil })
+		}
+		return r.daemon.forward([]waiting.Packet{held}, xfrm.MAC{2, 5: 6})
+	})
+	if <-changed; err != nil || len(r.daemon.host.waiting.Take(held.To)) != 1 {
+		t.Errorf("a packet beside a change does not wait on: %v", err)
 	}
 	// Of a VRF that goes meanwhile none leaves, neither there nor elsewhere. A network that is no
 	// VRF's has none.

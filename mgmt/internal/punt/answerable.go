@@ -14,15 +14,16 @@ const redirectV6 = 137
 
 // Answerable reports whether an ICMP error may answer a packet. It may not answer multicast, a
 // packet from a group address or from none of a single host, or an ICMP error or redirect (RFC
-// 1122, 3.2.2; RFC 1812, 4.3.2.7; RFC 4443, 2.4 e).
-func Answerable(packet xfrm.Selector) bool {
+// 1122, 3.2.2; RFC 1812, 4.3.2.7; RFC 4443, 2.4 e). With `tooBig` the error is Packet Too Big,
+// which may answer IPv6 multicast (RFC 4443, 2.4 e.3).
+func Answerable(packet xfrm.Selector, tooBig bool) bool {
 	const icmp, icmpV6 = 1, 58
 	src, dst := packet.Src.Addr(), packet.Dst.Addr()
 	switch {
 	// 0.0.0.0/8, class E, and a broadcast
 	case !src.IsGlobalUnicast() || src.Is4() && (src.As4()[0] == 0 || src.As4()[0] >= 240):
 		return false
-	case dst.Is4() && (dst.IsMulticast() || dst.As4()[0] >= 240):
+	case dst.Is4() && (dst.IsMulticast() || dst.As4()[0] >= 240), dst.IsMulticast() && !tooBig:
 		return false
 	case packet.Proto == icmp:
 		return packet.Type.Given && noErrors[packet.Type.First]

@@ -86,7 +86,7 @@ func TestAnswerable(t *testing.T) {
 		"2001:db8::2 2001:db8:2::1 17 -1": true, "fe80::2 2001:db8:2::1 17 -1": false, ":: 2001:db8:2::1 17 -1": false,
 		"ff02::2 2001:db8:2::1 17 -1": false, "2001:db8::2 2001:db8:2::1 58 128": true, "2001:db8::2 2001:db8:2::1 58 127": false,
 		"2001:db8::2 2001:db8:2::1 58 136": true, "2001:db8::2 2001:db8:2::1 58 137": false,
-		"2001:db8::2 2001:db8:2::1 58 3": false, "2001:db8::2 2001:db8:2::1 58 -1": false,
+		"2001:db8::2 2001:db8:2::1 58 3": false, "2001:db8::2 ff0e::1 17 -1": false, "2001:db8::2 ff02::1 58 128": false, "2001:db8::2 2001:db8:2::1 58 -1": false,
 	} {
 		var src, dst string
 		var proto, kind int
@@ -97,8 +97,9 @@ func TestAnswerable(t *testing.T) {
 		if kind >= 0 {
 			s.Type = xfrm.One(uint16(kind))
 		}
-		if got := Answerable(s); got != want {
-			t.Errorf("%s: %t", packet, got)
+		group := s.Dst.Addr().Is6() && s.Dst.Addr().IsMulticast()
+		if got, tooBig := Answerable(s, false), Answerable(s, true); got != want || tooBig != (want || group) {
+			t.Errorf("%s: %t, as Packet Too Big %t", packet, got, tooBig)
 		}
 	}
 }

@@ -41,7 +41,7 @@ xfrm policy add src 2001:db8:1::/48 dst 2001:db8:2::/48 dir out priority 5 tmpl 
 		err := r.Session(func(s *session.Session) error {
 			head, _, _ := punt.SplitFrame(framed(t, frame))
 			packet, ok := punt.ReadPacket(framed(t, frame), xfrm.AllExtensionHeaders)
-			if !ok || !punt.Answerable(packet) {
+			if !ok || !punt.Answerable(packet, true) {
 				return nil
 			}
 			v, err := s.Look()
