@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 
 from .box import Observed
@@ -67,11 +68,21 @@ DELIVERED = (
 )
 
 
-def _read(punt: tuple[str, bytes]) -> tuple[str, bytes]:
-    """The reason in a capture's comment, with a word of packets between tunnels, and the frame."""
+# A frame for the CPU: why, in which network, and its bytes.
+Punt = tuple[str, int, bytes]
+
+
+def _read(punt: tuple[str, bytes]) -> Punt:
+    """What a capture's comment says, with a word in front of the reason of packets between
+    tunnels."""
     comment, data = punt
     reason = comment.removeprefix("punt: ").split(",")[0].replace(" ", "_")
-    return (f"{HAIRPIN} {reason}" if ", for another tunnel" in comment else reason), data
+    network = re.search(r", network (\d+)", comment)
+    return (
+        f"{HAIRPIN} {reason}" if ", for another tunnel" in comment else reason,
+        int(network[1]) if network else 0,
+        data,
+    )
 
 
 def _delivered(outcomes: dict[str, list[Outcome]], observed: Observed) -> Mismatch | None:
@@ -79,22 +90,22 @@ def _delivered(outcomes: dict[str, list[Outcome]], observed: Observed) -> Mismat
     got = Counter(punt for punt in map(_read, observed.punted["inner"]) if punt[0] in DELIVERED)
     for index, outcome in enumerate(outcomes.get("black", [])):
         if outcome.delivered:
-            got[outcome.delivered] -= 1
-            if got[outcome.delivered] < 0:
-                name, data = outcome.delivered
-                return Mismatch("black", index, f"{name} {data.hex()}", "no such frame for the CPU")
+            name, data = outcome.delivered
+            wanted = name, outcome.network, data
+            got[wanted] -= 1
+            if got[wanted] < 0:
+                return Mismatch("black", index, text(wanted), "no such frame for the CPU")
     if left := +got:
-        (name, data), _ = left.most_common(1)[0]
-        return Mismatch("black", None, "no further frame for the CPU", f"{name} {data.hex()}")
+        return Mismatch("black", None, "no further frame for the CPU", text(left.most_common(1)[0][0]))
     return None
 
 
 def _punted(port: str, frames: list[Frame], outcomes: list[Outcome], observed: Observed) -> Mismatch | None:
     """Frames keep their order on each way; each is the next of one of them."""
-    waiting: dict[str, deque[tuple[int, tuple[str, bytes]]]] = {}
+    waiting: dict[str, deque[tuple[int, Punt]]] = {}
     for index, outcome in enumerate(outcomes):
         if outcome.punt:
-            wanted = (outcome.punt, outcome.whole or frames[index].data)
+            wanted = (outcome.punt, outcome.network, outcome.whole or frames[index].data)
             waiting.setdefault(outcome.way, deque()).append((index, wanted))
     for got in map(_read, observed.punted[CHIP[port]]):
         if got[0] in DELIVERED:
@@ -103,11 +114,16 @@ def _punted(port: str, frames: list[Frame], outcomes: list[Outcome], observed: O
         if queue is None:
             heads = [queue[0] for queue in waiting.values() if queue]
             index = min((index for index, _ in heads), default=None)
-            expected = [(index, name, wanted.hex()) for index, (name, wanted) in heads]
-            return Mismatch(port, index, f"next punt of any way: {expected}", f"{got[0]} {got[1].hex()}")
+            expected = [(index, text(wanted)) for index, wanted in heads]
+            return Mismatch(port, index, f"next punt of any way: {expected}", text(got))
         queue.popleft()
     left = [head for queue in waiting.values() for head in queue]
     if left:
-        index, (name, _) = min(left)
+        index, (name, *_) = min(left)
         return Mismatch(port, index, f"punt {name}", f"no punt; {len(left)} are missing")
     return None
+
+
+def text(punt: Punt) -> str:
+    reason, network, data = punt
+    return f"{reason}{f' in network {network}' if network else ''} {data.hex()}"

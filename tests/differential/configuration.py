@@ -58,6 +58,10 @@ class Configuration:
         """The VRF of frames from red, by the ID of their outer tag."""
         return next((vrf for vrf in self.vrfs if vlan in vrf.addresses), None)
 
+    def number(self, vrf: Vrf | None) -> int:
+        """That of a VRF's network, as the chips and punted frames have it."""
+        return self.vrfs.index(vrf) + 1 if vrf else 0
+
     def vrf_inside(self, sa: Sa) -> Vrf | None:
         """The VRF of the packets in a tunnel: that of its policies."""
         names = {policy.vrf for policy in self.policies if policy.carried_by(sa)}

@@ -64,6 +64,7 @@ class Inbound:
         self.window = Window(sa.window, sa.received)
         self.selectors = configuration.carried(sa)
         self.vrf = configuration.vrf_inside(sa)
+        self.network = configuration.number(self.vrf)
         self.policies = configuration.incoming(self.vrf)
         self.paths = configuration.paths
         self.hairpin = HairpinJudge(configuration)
@@ -100,11 +101,11 @@ class Inbound:
         all_counters = (*before, *(f"inner.{name}" for name in counters))
         match found:
             case (str(reason), bytes(frame)):
-                return Outcome(all_counters, delivered=(reason, frame))
+                return Outcome(all_counters, delivered=(reason, frame), network=self.network)
             case Outcome():
                 lapsed = (*all_counters, *found.lapsed) if found.lapsed else ()
                 counted = (*all_counters, *found.counters)
-                return replace(found, counters=counted, lapsed=lapsed, fast=self.sa.suite.fast)
+                return replace(found, counters=counted, lapsed=lapsed, fast=self.sa.suite.fast, network=self.network)
         return Outcome(all_counters, sent=found, fast=self.sa.suite.fast)
 
     def _inspect(self, data: bytes, next_header: int, number: int, outer: Reading, head: bytes) -> Result:

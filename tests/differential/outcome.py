@@ -79,8 +79,8 @@ class Outcome:
 
     `fast` and `way` say which order it keeps (docs/explanation/crypto-chip.md, Order; [reassembly],
     AHEAD). `whole`: the frame that is punted, if not the one that came. `delivered`: reason and
-    frame that the far chip gives the CPU. `lapsed`: `counters` if its SA has reached its hard limit
-    before.
+    frame that the far chip gives the CPU; `network` is that of either. `lapsed`: `counters` if its
+    SA has reached its hard limit before.
     """
 
     counters: tuple[str, ...]
@@ -93,6 +93,7 @@ class Outcome:
     whole: bytes = b""
     lapsed: tuple[str, ...] = ()
     delivered: tuple[str, bytes] | None = None
+    network: int = 0
 
 
 def behind(step: Step, chip: str, judge: Callable[[Frame, Upper | None], Outcome]) -> Outcome:

@@ -38,7 +38,8 @@ class RedJudge:
         self.reassembly = Reassembly.at("red", configuration)
 
     def __call__(self, frame: Frame) -> Outcome:
-        return behind(self.reassembly.take(frame), "inner", self._whole)
+        outcome = behind(self.reassembly.take(frame), "inner", self._whole)
+        return replace(outcome, network=self.configuration.number(self.configuration.vrf_of(vlan(frame))))
 
     def _whole(self, frame: Frame, upper: Upper | None) -> Outcome:
         vrf = self.configuration.vrf_of(vlan(frame))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inner chip under fuzzing: a rule leads to an SA by the destination port. All SAs lead to one
-// next hop, but the last leads to the link, and there to its own number by the same port.
+// next hop, but one leads to the link, and there to another SA by its packets' port.
 #include "fuzz/drive/interface_fuzz.h"
 #include "fuzz/registers/tables.h"
 
@@ -8,6 +8,7 @@ namespace sallyport::fuzz {
 namespace {
 
 constexpr uint16_t kPorts = 0x4000, kPortOfLink = 7;
+constexpr unsigned kHairpin = 4;         // the SA that leads to the link
 constexpr uint64_t kRed = 1, kBack = 2;  // next hops
 constexpr uint64_t kProtect = 2, kMacOfRed = 0x66'00'00'00'00'02;
 
@@ -39,7 +40,7 @@ Row InnerFuzz::goodRow(unsigned table, unsigned index) {
     case inner::kSelector:
       put(row, selector_row::kValid, 1);
       put(row, selector_row::kReplay, 1);
-      put(row, selector_row::kNextHop, hairpins(index) ? kBack : kRed);
+      put(row, selector_row::kNextHop, index == kHairpin ? kBack : kRed);
       put(row, selector_row::kWindowSize, 64);
       put(row, selector_row::kWindowRow0, index);
       put(row, selector_row::kSrcPortLast, 0xffff);
@@ -64,7 +65,10 @@ Bytes InnerFuzz::fromLink(const Ip& header, const Bytes& payload) {
   return ip(header, udp(kPorts, kPortOfLink, payload));
 }
 
-bool InnerFuzz::hairpins(unsigned sa) { return sa == kPortOfLink % kSas; }
+std::optional<unsigned> InnerFuzz::between(unsigned sa) {
+  if (sa != kHairpin) return {};
+  return kPortOfLink % kSas;
+}
 
 void InnerFuzz::restrain(unsigned table, Row& row) {
   if (table == inner::kNextHop && !mayHairpin_) put(row, next_hop_row::kHairpin, 0);

@@ -80,7 +80,8 @@ void InterfaceFuzz::good() {
       packet.sequence = ++number_[sa];
       packet.payload = fromLink(header, judge_.give(Entry::link, length));
       packet.given = judge_.last();
-      underWay_[judge_.last()] = hairpins(sa) ? std::pair(Exit::link, sa) : std::pair(Exit::mac, 0u);
+      const auto other = between(sa);
+      underWay_[judge_.last()] = other ? std::pair(Exit::link, *other) : std::pair(Exit::mac, 0u);
       link_.sender.push(std::move(packet));
     }
     for (uint64_t wait = random_.below(60); wait > 0; wait--) cycle();

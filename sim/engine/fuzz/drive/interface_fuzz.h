@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -51,8 +52,8 @@ class InterfaceFuzz : public Bench {
 
   // Row `index` of a table, with which the good traffic crosses.
   virtual Row goodRow(unsigned table, unsigned index) = 0;
-  // Whether good packets from the link on an SA leave by the link, on the SA of the same number.
-  virtual bool hairpins(unsigned) { return false; }
+  // The SA on which good packets from the link on an SA leave by the link, if they do.
+  virtual std::optional<unsigned> between(unsigned) { return {}; }
   // Takes out of a row of any bits what would let packets between tunnels while none may go there.
   virtual void restrain(unsigned, Row&) {}
   // Where that row stands.
@@ -115,7 +116,7 @@ class InnerFuzz : public InterfaceFuzz {
 
  private:
   Row goodRow(unsigned table, unsigned index) override;
-  bool hairpins(unsigned sa) override;
+  std::optional<unsigned> between(unsigned sa) override;
   void restrain(unsigned table, Row& row) override;
   Bytes fromPort(unsigned sa, const Ip& header, const Bytes& payload) override;
   Bytes fromLink(const Ip& header, const Bytes& payload) override;
