@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"context"
+	"iter"
 	"strconv"
 	"time"
 
@@ -249,4 +250,36 @@ func (n *neighbours) serveLate(packets []waiting.Packet) (err error) {
 		}
 	}
 	return nil
+}
+
+// crowded is the network that has most of some hosts with a further one.
+func crowded(hosts iter.Seq[model.NextHop], further int) int {
+	of, most := map[int]int{further: 1}, further
+	for hop := range hosts {
+		of[hop.Network]++
+	}
+	for network, count := range of {
+		if count > of[most] {
+			most = network
+		}
+	}
+	return most
+}
+
+// inTurn are some hosts so that each network has its turn, the networks in any order: one that has
+// many does not keep Linux from looking for the hosts of another.
+func inTurn(hosts iter.Seq[model.NextHop]) (out []model.NextHop) {
+	byNetwork, most := map[int][]model.NextHop{}, 0
+	for hop := range hosts {
+		byNetwork[hop.Network] = append(byNetwork[hop.Network], hop)
+		most = max(most, len(byNetwork[hop.Network]))
+	}
+	for place := range most {
+		for _, own := range byNetwork {
+			if place < len(own) {
+				out = append(out, own[place])
+			}
+		}
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
@@ -366,4 +368,32 @@ func TestTunnelsOfVRFs(t *testing.T) {
 	e.message(transport.PortRed, regs.PuntReasonPolicy, 1<<2|2, asked(t, 9))
 	time.Sleep(50 * time.Millisecond)
 	r.same("packets between tunnels that came to Linux", r.link("sp-red").Attrs().Statistics.RxPackets, before)
+}
+
+// TestScanOfOneVRF: a scan of a network takes no place, and no question of Linux, from the hosts of
+// another one.
+func TestScanOfOneVRF(t *testing.T) {
+	r := newRig(t)
+	n := &neighbours{daemon: r.daemon, asked: map[model.NextHop]time.Time{}}
+	host := func(network, number int) model.NextHop {
+		return model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, 1, byte(number >> 8), byte(number)}), Network: network}
+	}
+	for number := range 3 {
+		n.ask(host(2, number))
+	}
+	for number := range 3 * mostWaited {
+		n.ask(host(1, number))
+	}
+	if len(n.asked) != mostWaited {
+		t.Errorf("%d hosts are looked for", len(n.asked))
+	}
+	order := inTurn(maps.Keys(n.asked))
+	for number := range 3 {
+		if at := slices.Index(order, host(2, number)); at < 0 || at > 5 {
+			t.Errorf("host %d of the other network is number %d of %d", number, at, len(order))
+		}
+	}
+	if len(order) != mostWaited {
+		t.Errorf("%d hosts have a turn", len(order))
+	}
 }

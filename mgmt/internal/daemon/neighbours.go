@@ -217,13 +217,16 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 	}
 }
 
-// ask notes a host that a packet went to. Of too many, any other one makes room: a scan of the
-// network takes no place for good.
+// ask notes a host that a packet went to. Of too many, any other one makes room, of the network
+// that has most: a scan takes no place for good, nor any of another customer.
 func (n *neighbours) ask(hop model.NextHop) {
 	if _, has := n.asked[hop]; !has && len(n.asked) >= mostWaited {
+		most := crowded(maps.Keys(n.asked), hop.Network)
 		for other := range n.asked {
-			delete(n.asked, other)
-			break
+			if other.Network == most {
+				delete(n.asked, other)
+				break
+			}
 		}
 	}
 	n.asked[hop] = n.daemon.now().Add(askedFor)
@@ -293,9 +296,9 @@ func (n *neighbours) settle() error {
 			n.turn = at + 1
 		}
 	}
-	for hop, until := range n.asked {
+	for _, hop := range inTurn(maps.Keys(n.asked)) {
 		_, known := n.mac(hop)
-		if known || now.After(until) || !n.resolves(hop) {
+		if known || now.After(n.asked[hop]) || !n.resolves(hop) {
 			delete(n.asked, hop)
 			continue
 		}
