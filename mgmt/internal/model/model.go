@@ -184,6 +184,8 @@ type Network struct {
 	NextAge uint64                 `json:"next_age"`
 	// LastIndex is the highest index given to a policy.
 	LastIndex uint32 `json:"last_index"`
+	// LastNetwork is the number given to a VRF last.
+	LastNetwork int `json:"last_network,omitempty"`
 }
 
 // NewModel is a box after reset.

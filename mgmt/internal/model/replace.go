@@ -32,7 +32,7 @@ func (m *Model) Replace(commands []xfrm.Command) error {
 func (m *Model) resetNetwork() {
 	old := m.Network
 	m.Network = NewModel().Network
-	m.Learned, m.NextAge, m.LastIndex = old.Learned, old.NextAge, old.LastIndex
+	m.Learned, m.NextAge, m.LastIndex, m.LastNetwork = old.Learned, old.NextAge, old.LastIndex, old.LastNetwork
 	for _, b := range Buckets {
 		if _, set := old.Punt[b.Dev][b.Group]; set {
 			m.setBucket(b, b.reset)

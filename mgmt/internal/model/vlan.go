@@ -262,7 +262,8 @@ func (m *Model) VRFOf(id uint16) string {
 }
 
 // addVRF adds a VRF. It gets the number that it had up to now, or one that none had: packets of two
-// VRFs are never in one network, not even while the chip is written.
+// VRFs are never in one network, not even while the chip is written. The numbers go round, for
+// frames of the last VRF that had one may still wait for the CPU, with that number alone.
 func (m *Model) addVRF(c xfrm.VRF) error {
 	if m.hasDevice(c.Name) {
 		return xfrm.Errorf(c.Pos, "there is a device %s already", c.Name)
@@ -281,9 +282,12 @@ func (m *Model) addVRF(c xfrm.VRF) error {
 		return xfrm.Errorf(c.Pos, "no room for the VRF %s: the inner chip has %d networks for VRFs, and all are in use", c.Name, mostVRFs)
 	}
 	number, had := m.Changes.Networks[c.Name]
-	for number = max(number, 1); !had && taken[number]; number++ {
+	for next := 1; !had && next <= mostVRFs && number == 0; next++ {
+		if n := (m.LastNetwork+next-1)%mostVRFs + 1; !taken[n] {
+			number, m.LastNetwork = n, n
+		}
 	}
-	if number > mostVRFs {
+	if number == 0 {
 		return xfrm.Errorf(c.Pos, "no room for the VRF %s beside those of before: delete VRFs in one batch, and add others in the next", c.Name)
 	}
 	m.VRFs = append(m.VRFs, VRF{Name: c.Name, Table: c.Table, Number: number})

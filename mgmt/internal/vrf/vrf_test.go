@@ -308,3 +308,35 @@ func TestOneHostIsNoGateway(t *testing.T) {
 		t.Errorf("the SA names the next hop %d", hop)
 	}
 }
+
+// TestNumbersGoRound: a VRF gets the number of one that is gone as late as can be, after a restart
+// and a load too. Frames of that one may still wait for the CPU.
+func TestNumbersGoRound(t *testing.T) {
+	r := testbox.New(t, trees())
+	number := func(name string) (n int) {
+		if err := r.Session(func(s *session.Session) error {
+			v, err := s.Look()
+			if err == nil {
+				n = v.Model().NetworkOf(name)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	r.Quiet("link add stays type vrf table 1000\n")
+	last := number("stays")
+	for turn := range 2 * 62 {
+		name := fmt.Sprintf("vrf%d", turn)
+		r.Quiet(fmt.Sprintf("link add %s type vrf table %d\n", name, turn+1))
+		want := last%62 + 1
+		if want == 1 {
+			want = 2 // which stays has
+		}
+		if last = number(name); last != want || number("stays") != 1 {
+			t.Fatalf("%s has the number %d, want %d", name, last, want)
+		}
+		r.Quiet("link delete " + name + "\n")
+	}
+}
