@@ -14,7 +14,7 @@ from tests.support.live_box import PEER_MAC
 from tests.support.namespaces import hosts, skip_without_taps
 from tests.support.paths import ROOT
 
-TESTS = ("TestTablesOfVRFs", "TestVLANsOfVRFs")
+TESTS = ("TestTablesOfVRFs", "TestVLANsOfVRFs", "TestWaitingInVRFs")
 
 
 def test_vrfs_of_linux_steer_a_box(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ func (d *Daemon) giveUp(packets []waiting.Packet) error {
 // serveWaiting sends the packets that wait for a host, or tells their senders that Linux has looked
 // for it in vain.
 func (n *neighbours) serveWaiting(change punt.Neighbour) error {
-	at := heard{xfrm.Red, change.VLAN, change.IP}
+	at := heard{xfrm.Red, change.VLAN, change.Protocol, change.IP}
 	hop, ours := n.hopOf(at)
 	if change.Port == transport.PortBlack || !ours {
 		return nil

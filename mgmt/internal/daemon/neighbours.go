@@ -67,6 +67,7 @@ type neighbours struct {
 type heard struct {
 	dev  string
 	vlan uint16 // 0: none
+	tag  uint16 // EtherType of its tag; 0: none
 	ip   netip.Addr
 }
 
@@ -95,14 +96,14 @@ func (n *neighbours) hopOf(at heard) (model.NextHop, bool) {
 // heardAt is where Linux has a host of a network; false if it has no device there.
 func (n *neighbours) heardAt(hop model.NextHop) (heard, bool) {
 	if hop.Network == 0 {
-		return heard{hop.Dev, 0, hop.IP}, true
+		return heard{dev: hop.Dev, ip: hop.IP}, true
 	}
 	own := n.insides[hop.Network]
 	if own == nil {
 		return heard{}, false
 	}
-	id := own.VLANID(own.HopVLAN(hop.Dev, hop.IP))
-	return heard{hop.Dev, id, hop.IP.WithZone("")}, id != 0 && n.daemon.host.devices.Fits(id)
+	id, tag := own.VLANID(own.HopVLAN(hop.Dev, hop.IP))
+	return heard{hop.Dev, id, tag, hop.IP.WithZone("")}, id != 0 && n.daemon.host.devices.Fits(id)
 }
 
 // mac is the address of a host of a network as Linux knows it.
@@ -235,7 +236,7 @@ func (n *neighbours) ask(hop model.NextHop) {
 // take notes a change, and says whether the chips may have to follow: it is an address that was not
 // known, or a host with a row that does not answer.
 func (n *neighbours) take(change punt.Neighbour) bool {
-	at := heard{xfrm.Red, change.VLAN, change.IP}
+	at := heard{xfrm.Red, change.VLAN, change.Protocol, change.IP}
 	if change.Port == transport.PortBlack {
 		at.dev = xfrm.Black
 	}

@@ -326,6 +326,19 @@ func TestVLANsOfVRFs(t *testing.T) {
 	r.want(1, "10.3.0.1", "2/10")
 	r.want(0, "10.3.0.1", "")
 	r.tells("blue table 10 dev red.10\n\tof Linux: routes 2 refused 0 hosts 2\n")
+	// A device for the same ID with another protocol is of another network.
+	if err := ip("link add link sp-red name sp-red.s10 type vlan proto 802.1ad id 10"); err != nil {
+		t.Log("Linux has no VLANs of 802.1ad here")
+	} else {
+		r.ip("link set sp-red.s10 up")
+		r.ip("neigh add 10.1.0.9 lladdr 02:00:00:00:00:66 dev sp-red.s10 nud permanent")
+		r.ip("neigh add 10.1.0.8 lladdr 02:00:00:00:00:67 dev sp-red.s10 nud permanent")
+		time.Sleep(300 * time.Millisecond)
+		if !hasHost(9) || hasHost(0x66) || hasHost(0x67) {
+			t.Error("a neighbour of a device of another protocol is a host of the VRF")
+		}
+		r.ip("link delete sp-red.s10")
+	}
 	r.ip("neigh del 10.1.0.9 dev sp-red.10")
 	r.until("the end of a host that was deleted", func() bool { return !hasHost(9) })
 	// In the box the VLAN goes to another VRF, and comes back.
@@ -405,7 +418,10 @@ func TestWaitingInVRFs(t *testing.T) {
 	held := waiting.Packet{Frame: packet(2, 6), To: waiting.Host{VRF: "green", IP: netip.MustParseAddr("10.1.0.6")}, Tunnel: true}
 	changed := make(chan struct{})
 	_, err = r.daemon.session.SendBy(before, func() error {
-		go func() { r.must("link set red address 02:72:0a:01:00:01"); close(changed) }()
+		go func() {
+			r.must("xfrm policy add src 10.1.0.0/16 dst 10.9.0.0/16 dev green dir out action block")
+			close(changed)
+		}()
 		for further := true; further; time.Sleep(time.Millisecond) {
 			further, _ = r.daemon.session.SendBy(before, func() error { return nil })
 		}
@@ -422,7 +438,7 @@ func TestWaitingInVRFs(t *testing.T) {
 	r.must("link set red.10 nomaster", "link delete blue")
 	r.answers("0014", "0a010008", "020000000028")
 	left(0x28, 20, 2, 8)
-	r.answers("000a", "0a010008", "020000000018")
+	r.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000018 8100000a0806"+arpAsk+"020000000018 0a010008 000000000000 0a010001")
 	time.Sleep(100 * time.Millisecond)
 	if len(r.engine.red) != 0 {
 		t.Errorf("%x left", <-r.engine.red)

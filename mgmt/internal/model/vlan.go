@@ -129,12 +129,12 @@ func (m *Model) ownVLAN(id uint16) string {
 	return m.VLANs[i].Place.VLAN
 }
 
-// VLANID is the ID of a VLAN's own tag; 0 if there is no such VLAN.
-func (m *Model) VLANID(name string) uint16 {
+// VLANID is the ID of a VLAN's own tag, and its EtherType; 0 if there is no such VLAN.
+func (m *Model) VLANID(name string) (id, protocol uint16) {
 	if v := m.vlan(name); v != nil {
-		return v.ID
+		id, protocol = v.ID, v.Protocol
 	}
-	return 0
+	return id, protocol
 }
 
 // checkHop refuses a gateway that is a neighbour in one VLAN and routed to by another.

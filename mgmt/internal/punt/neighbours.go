@@ -24,8 +24,10 @@ type Neighbour struct {
 	Port uint8
 	// VLAN is the ID of the VLAN of red whose device has it; 0: the device of the port itself.
 	VLAN uint16
-	IP   netip.Addr
-	MAC  net.HardwareAddr
+	// Protocol is the EtherType of its tag; 0: none.
+	Protocol uint16
+	IP       netip.Addr
+	MAC      net.HardwareAddr
 	// Failed says that it has looked for the host in vain, or was told to forget it.
 	Failed bool
 }
@@ -110,7 +112,7 @@ func (d *Devices) neighbour(of *vlans, update netlink.NeighUpdate) (n Neighbour,
 		return n, false
 	}
 	n.IP = n.IP.Unmap()
-	if n.Port, n.VLAN, ok = d.placeOf(of, update.LinkIndex); !ok {
+	if n.Port, n.VLAN, n.Protocol, ok = d.placeOf(of, update.LinkIndex); !ok {
 		return n, false
 	}
 	if update.Type == unix.RTM_NEWNEIGH && update.State&known != 0 && ofStation(update.HardwareAddr) {
@@ -120,15 +122,15 @@ func (d *Devices) neighbour(of *vlans, update netlink.NeighUpdate) (n Neighbour,
 	return n, true
 }
 
-// placeOf is the port of a device, and its VLAN there.
-func (d *Devices) placeOf(of *vlans, index int) (port uint8, id uint16, ok bool) {
+// placeOf is the port of a device, and its VLAN there with the protocol of its tag.
+func (d *Devices) placeOf(of *vlans, index int) (port uint8, id, protocol uint16, ok bool) {
 	for port, t := range d.taps {
 		if t.index == index {
-			return uint8(port), 0, true
+			return uint8(port), 0, 0, true
 		}
 	}
 	vlan, ok := of.devices[index]
-	return transport.PortRed, vlan.id, ok && vlan.id != 0
+	return transport.PortRed, vlan.id, vlan.protocol, ok && vlan.id != 0
 }
 
 // ofStation says whether an Ethernet address is that of one station. A host that claims a group's,
