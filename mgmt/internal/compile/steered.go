@@ -186,7 +186,7 @@ func (c *compiler) waysApart(v model.VRF) error {
 
 func (c *compiler) allApart(v model.VRF, own *model.Model) (ways []Way) {
 	for _, way := range own.Ways(xfrm.Red) {
-		ways = append(ways, c.way(xfrm.Red, learned.OfTable(v.Table), v.Number, way))
+		ways = append(ways, c.way(xfrm.Red, learned.OfTable(v.Table, v.Name), v.Number, way))
 	}
 	return ways
 }
@@ -197,7 +197,7 @@ func (c *compiler) partApart() error {
 	c.out.Moved = map[int]*Moved{}
 	for _, v := range c.m.VRFs {
 		own := c.m.Inside(v.Name)
-		set := learned.OfTable(v.Table)
+		set := learned.OfTable(v.Table, v.Name)
 		moved := &Moved{Treed: own.Treed(), All: func() []Way { return c.allApart(v, own) }}
 		if moved.Treed {
 			if err := c.gatewaysOf(xfrm.Red, v.Number, own); err != nil {

@@ -301,7 +301,7 @@ func (d *Daemon) ignored() []string {
 
 // Of is the box as what learns the routes of a VRF.
 func (n *networks) Of(vrf punt.VRF) rib.Box {
-	return router{n.d, learned.OfTable(vrf.Table), new(string)}
+	return router{n.d, learned.OfTable(vrf.Table, vrf.Name), new(string)}
 }
 
 // hostChanged gives the devices the addresses that their ports have after a change. An MTU takes

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
@@ -278,6 +280,48 @@ func TestTablesOfVRFs(t *testing.T) {
 	r.want(1, "10.7.0.1", "none")
 	r.must("link del azure")
 	r.want(1, "10.3.0.1", "2/10")
+}
+
+// TestLearnerOfVRF: what learns the routes of a VRF teaches none to the next VRF of the table.
+func TestLearnerOfVRF(t *testing.T) {
+	r := newSizedRig(t, 8)
+	r.must("link add blue type vrf table 10")
+	n := &networks{d: r.daemon}
+	teach := func(vrfs []punt.VRF) (has int) {
+		t.Helper()
+		p := netip.MustParsePrefix("10.3.0.0/16")
+		route := learned.Change{Prefix: p, Route: &learned.Route{Prefix: p, Type: "blackhole"}}
+		if taken, err := n.Of(vrfs[0]).LearnRoutes([]learned.Change{route}); !taken || err != nil {
+			t.Fatal(taken, err)
+		}
+		v, err := r.daemon.view()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, routes := range v.Model().FromLinux {
+			has += routes.Len()
+		}
+		return has
+	}
+	vrfs, err := n.VRFs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blue := slices.Clone(vrfs)
+	if has := teach(blue); has != 1 {
+		t.Errorf("blue has %d routes", has)
+	}
+	r.must("link del blue")
+	r.must("link add azure type vrf table 10")
+	if has := teach(blue); has != 0 {
+		t.Errorf("azure has %d routes of blue", has)
+	}
+	if vrfs, err = n.VRFs(); err != nil {
+		t.Fatal(err)
+	}
+	if has := teach(vrfs); has != 1 {
+		t.Errorf("azure has %d routes", has)
+	}
 }
 
 // TestVLANsOfVRFs: Linux's hosts and routes behind a VLAN of red are those of the VRF that has it

@@ -43,8 +43,11 @@ type Route struct {
 // sets of ports have the names of their devices.
 const Steering = "xfrm"
 
-// OfTable names the set of the routes of a VRF, by the number of its table.
-func OfTable(table uint32) string { return tables + strconv.FormatUint(uint64(table), 10) }
+// OfTable names the set of the routes of a VRF, by its table and its name: another VRF that gets
+// the table has a set of its own.
+func OfTable(table uint32, vrf string) string {
+	return tables + strconv.FormatUint(uint64(table), 10) + " " + vrf
+}
 
 // OfVRF says whether a set is that of a VRF.
 func OfVRF(set string) bool { return strings.HasPrefix(set, tables) }

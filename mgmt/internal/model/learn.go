@@ -101,7 +101,7 @@ func (m *Model) LearnRoutes(dev string, changes []learned.Change) bool {
 	if learned.OfVRF(dev) {
 		v := m.vrfOfSet(dev)
 		if v == nil {
-			return false // it is gone, and its routes with it
+			return false // it is gone, and its routes with it; its table may be another one's
 		}
 		if routes == nil {
 			routes = learned.New()
@@ -147,7 +147,7 @@ func (m *Model) LoadRoute(dev string, r *learned.Route) {
 
 // vrfOfSet is the VRF of a set of routes, or nil.
 func (m *Model) vrfOfSet(set string) *VRF {
-	i := slices.IndexFunc(m.VRFs, func(v VRF) bool { return learned.OfTable(v.Table) == set })
+	i := slices.IndexFunc(m.VRFs, func(v VRF) bool { return learned.OfTable(v.Table, v.Name) == set })
 	if i < 0 {
 		return nil
 	}
@@ -162,8 +162,8 @@ func (m *Model) NameOfSet(set string) string {
 	return set
 }
 
-// forgetApart forgets learned routes and hosts of VRFs that there are no more. Their numbers are
-// given to others in a later change alone.
+// forgetApart forgets learned routes and hosts of VRFs that there are no more, or that have another
+// table now. Their numbers are given to others in a later change alone.
 func (m *Model) forgetApart() {
 	numbers := map[int]bool{0: true}
 	for _, v := range m.VRFs {

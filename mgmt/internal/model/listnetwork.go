@@ -170,7 +170,7 @@ func (m *Model) routeObjects() []routeJSON {
 func (m *Model) apartRoutes() iter.Seq2[VRF, *learned.Route] {
 	return func(yield func(VRF, *learned.Route) bool) {
 		for _, v := range m.VRFs {
-			if routes := m.FromLinux[learned.OfTable(v.Table)]; routes != nil {
+			if routes := m.FromLinux[learned.OfTable(v.Table, v.Name)]; routes != nil {
 				for r := range routes.All() {
 					if !yield(v, r) {
 						return
@@ -310,7 +310,7 @@ func (m *Model) showVRFs(l Listing) (string, error) {
 				o.VLANs = append(o.VLANs, vlan.VLANName())
 			}
 		}
-		if routes := m.FromLinux[learned.OfTable(v.Table)]; routes != nil {
+		if routes := m.FromLinux[learned.OfTable(v.Table, v.Name)]; routes != nil {
 			o.Refused = routes.Refused() + routes.Long()
 			o.Routes = routes.Len() - o.Refused
 		}

@@ -193,7 +193,7 @@ func (m *Model) Inside(vrf string) *Model {
 		return m
 	}
 	routes := noRoutes()
-	if own := m.FromLinux[learned.OfTable(v.Table)]; own != nil {
+	if own := m.FromLinux[learned.OfTable(v.Table, v.Name)]; own != nil {
 		routes[xfrm.Red] = own
 	}
 	return &Model{

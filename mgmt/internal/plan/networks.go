@@ -160,7 +160,7 @@ func (w *wayWriter) giveWay(way compile.Way) error {
 func (w *wayWriter) set() string {
 	for _, v := range w.m.VRFs {
 		if v.Number == w.network {
-			return learned.OfTable(v.Table)
+			return learned.OfTable(v.Table, v.Name)
 		}
 	}
 	return ""

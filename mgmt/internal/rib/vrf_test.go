@@ -4,13 +4,16 @@ package rib
 
 import (
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
@@ -33,7 +36,13 @@ link set red.20 master green
 // learnIn has Linux tell routes of a table.
 func (b *box) learnIn(table uint32, changes ...learned.Change) {
 	b.T.Helper()
-	if taken, err := b.Daemon.LearnRoutes(learned.OfTable(table), changes); err != nil || !taken {
+	v, err := b.Daemon.Look()
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	vrfs := v.Model().VRFs
+	of := vrfs[slices.IndexFunc(vrfs, func(v model.VRF) bool { return v.Table == table })]
+	if taken, err := b.Daemon.LearnRoutes(learned.OfTable(table, of.Name), changes); err != nil || !taken {
 		b.T.Fatal(taken, err)
 	}
 }
@@ -185,6 +194,65 @@ func TestVRFEnds(t *testing.T) {
 	if got := b.show("route show"); strings.Contains(got, "red.10") {
 		t.Errorf("behind a restart there is %s", got)
 	}
+}
+
+// TestNextVRF: a VRF that takes over a table, in a configuration or behind the end of another VRF,
+// has none of the other's routes, not even if what follows the other's table still runs.
+func TestNextVRF(t *testing.T) {
+	none := func(b *box, name string) {
+		b.T.Helper()
+		v, err := b.Daemon.Look()
+		if err != nil {
+			b.T.Fatal(err)
+		}
+		b.wantIn(v.Model().NetworkOf(name), "10.3.0.1", "")
+		if got := b.show("route show"); strings.Contains(got, "10.3.0.0/16") {
+			b.T.Errorf("%s has %s", name, got)
+		}
+	}
+	t.Run("configuration", func(t *testing.T) {
+		b := newBox(t, 8)
+		b.Must(customers)
+		b.learnIn(10, onVLAN("10.1.0.0/24", 10), via("10.3.0.0/16", "10.1.0.2"))
+		v, err := b.Daemon.Look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.ReplaceAll(strings.Join(v.Config(), "\n")+"\n", "blue", "azure")
+		commands, err := xfrm.ParseConfig("f", []byte(lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Daemon.Replace(commands); err != nil {
+			t.Fatal(err)
+		}
+		none(b, "azure")
+		b.Restart()
+		none(b, "azure")
+	})
+	t.Run("late follower", func(t *testing.T) {
+		b := apart{newBox(t, 8), &sync.Mutex{}}
+		b.must(customers)
+		f := newFollower(b.Of(punt.VRF{Name: "blue", Table: 10}), "the VRF blue", newRoom(10), slog.New(slog.DiscardHandler))
+		f.table.Change(told("&", "10.3.0.0/16", 20, "10.1.0.2"))
+		turn := func() {
+			t.Helper()
+			if err := f.check(false, false, false); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		turn()
+		if got := b.show("route show"); !strings.Contains(got, "10.3.0.0/16") {
+			t.Fatalf("blue has %s", got)
+		}
+		b.must("link set red.10 nomaster\nlink del blue\n")
+		b.must("link add azure type vrf table 10\nlink set red.10 master azure\n")
+		turn()
+		none(b.box, "azure")
+	})
 }
 
 // TestLinkLocalGateways: equal addresses of one link alone are two gateways in two VLANs of a VRF.

@@ -41,7 +41,7 @@ func (a apart) VRFs() (out []punt.VRF, err error) {
 	return out, nil
 }
 
-func (a apart) Of(vrf punt.VRF) Box { return ofVRF{a, learned.OfTable(vrf.Table)} }
+func (a apart) Of(vrf punt.VRF) Box { return ofVRF{a, learned.OfTable(vrf.Table, vrf.Name)} }
 
 type ofVRF struct {
 	apart
@@ -120,7 +120,7 @@ func TestFollowVRFs(t *testing.T) {
 			got = ""
 			for _, vrf := range look.Model().VRFs {
 				count := 0
-				if routes := look.Model().FromLinux[learned.OfTable(vrf.Table)]; routes != nil {
+				if routes := look.Model().FromLinux[learned.OfTable(vrf.Table, vrf.Name)]; routes != nil {
 					count = routes.Len()
 				}
 				got += fmt.Sprint(vrf.Name, count, " ")
