@@ -156,14 +156,15 @@ func (f *Follower) apply(ctx context.Context) error {
 	}
 }
 
-// check looks whether the box has lost routes, as with a reset, or has room for refused ones. At
-// the end of the grace it takes routes from the box that Linux does not have.
+// check looks whether the box has lost routes, as with a reset, or has room for refused ones, or
+// whether more has changed than the table notes. From the end of the grace on it takes routes from
+// the box that Linux does not have.
 func (f *Follower) check(sweep, swept, retry bool) error {
 	has, err := f.box.LearnedRoutes()
 	if err != nil {
 		return err
 	}
-	if sweep || has.Len() != f.left || retry && has.Refused() > 0 {
+	if f.table.Missed() || sweep || has.Len() != f.left || retry && has.Refused() > 0 {
 		f.table.Compare(has, swept)
 		f.left = has.Len()
 	}

@@ -5,7 +5,6 @@
 package rib
 
 import (
-	"iter"
 	"net/netip"
 	"slices"
 	"sync"
@@ -23,7 +22,8 @@ type Table struct {
 	count   int                              // of routes, all of a prefix counted
 	all     map[netip.Prefix][]learned.Route // those of a prefix in Linux's order
 	dump    map[netip.Prefix][]learned.Route // as told since Begin; nil behind Dumped
-	dirty   map[netip.Prefix]struct{}        // prefixes that have changed since Take
+	dirty   map[netip.Prefix]struct{}        // prefixes that have changed since Take; see mark
+	missed  bool                             // others have changed, too, which Compare finds
 	changed chan struct{}                    // there is something to take
 	over    uint64                           // routes for which there was no room
 	wide    uint64                           // prefixes given out with some of their gateways
@@ -82,17 +82,18 @@ func (t *Table) Dumped() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	same := func(a, b learned.Route) bool { return a.Same(&b) }
-	for p, before := range t.all {
-		if !slices.EqualFunc(before, t.dump[p], same) {
-			t.dirty[p] = struct{}{}
-		}
-	}
-	for p := range t.dump {
-		if len(t.all[p]) == 0 {
-			t.dirty[p] = struct{}{}
-		}
-	}
+	before := t.all
 	t.all, t.dump = t.dump, nil
+	for p, now := range t.all {
+		if !slices.EqualFunc(before[p], now, same) {
+			t.mark(p)
+		}
+	}
+	for p := range before {
+		if len(t.all[p]) == 0 {
+			t.mark(p)
+		}
+	}
 	t.wake()
 }
 
@@ -128,7 +129,7 @@ func (t *Table) Change(c punt.RouteChange) {
 		of[p] = after
 	}
 	if t.dump == nil {
-		t.dirty[p] = struct{}{}
+		t.mark(p)
 		t.wake()
 	}
 }
@@ -190,73 +191,6 @@ func (t *Table) best(p netip.Prefix) *learned.Route {
 		best.Via = best.Via[:learned.MostWays]
 	}
 	return &best
-}
-
-// Take gives up to so many prefixes that have changed, as they are now. Those without a route come
-// last: another one may take their packets, and is not to come behind.
-func (t *Table) Take(most int) (out []learned.Change) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for p := range t.turns() {
-		if len(out) == most {
-			break
-		}
-		delete(t.dirty, p)
-		if slices.ContainsFunc(t.all[p], func(r learned.Route) bool { return len(r.Via) > learned.MostWays }) {
-			t.wide++
-		}
-		out = append(out, learned.Change{Prefix: p, Route: t.best(p)})
-	}
-	slices.SortFunc(out, func(a, b learned.Change) int { return learned.Compare(a.Prefix, b.Prefix) })
-	return out
-}
-
-// turns are the prefixes that have changed, those without a route last.
-func (t *Table) turns() iter.Seq[netip.Prefix] {
-	return func(yield func(netip.Prefix) bool) {
-		for _, gone := range []bool{false, true} {
-			for p := range t.dirty {
-				if (len(t.all[p]) == 0) == gone && !yield(p) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Return gives back changes that could not be made.
-func (t *Table) Return(changes []learned.Change) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, c := range changes {
-		t.dirty[c.Prefix] = struct{}{}
-	}
-}
-
-// Compare finds what others have otherwise than the table. With `all` also routes that only they
-// have count as changed.
-func (t *Table) Compare(has *learned.Routes, all bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if all {
-		for r := range has.All() {
-			if len(t.all[r.Prefix]) == 0 {
-				t.dirty[r.Prefix] = struct{}{}
-			}
-		}
-	}
-	for p := range t.all {
-		if r := has.Find(p); r == nil || r.Refused || !r.Same(t.best(p)) {
-			t.dirty[p] = struct{}{}
-		}
-	}
-}
-
-// Waits says whether prefixes have changed.
-func (t *Table) Waits() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.dump == nil && len(t.dirty) > 0
 }
 
 // Counts are how many routes had no room so far, and how many prefixes were given out with fewer

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +180,12 @@ func TestExcess(t *testing.T) {
 			if refused != step.refused {
 				t.Errorf("tell %t, %d routes for 2: %d of %d refused", tell, step.count, refused, routes)
 			}
+		}
+		dump(3)
+		table.Compare(learned.New(), false) // nor does a check lose it
+		refused := slices.ContainsFunc(table.Take(10), func(c learned.Change) bool { return c.Route != nil && c.Route.Refused })
+		if refused != tell {
+			t.Errorf("tell %t: behind a check the box hears of a route without room: %t", tell, refused)
 		}
 	}
 }
