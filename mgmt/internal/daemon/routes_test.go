@@ -377,7 +377,7 @@ func TestVLANsOfVRFs(t *testing.T) {
 		r.ip("link set sp-red.s10 up")
 		r.ip("neigh add 10.1.0.9 lladdr 02:00:00:00:00:66 dev sp-red.s10 nud permanent")
 		r.ip("neigh add 10.1.0.8 lladdr 02:00:00:00:00:67 dev sp-red.s10 nud permanent")
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(2*relist + firstProbe) // it is listed anew
 		if !hasHost(9) || hasHost(0x66) || hasHost(0x67) {
 			t.Error("a neighbour of a device of another protocol is a host of the VRF")
 		}
