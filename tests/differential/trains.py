@@ -35,7 +35,7 @@ class Trains:
 
     def begin(self, packet: bytes) -> bool:
         """Cuts a whole packet, if there is room for another train, and the packet can be cut."""
-        if len(self.under_way) == MOST_AT_ONCE or len(packet) > LONGEST:
+        if len(self.under_way) == MOST_AT_ONCE or not 0 < len(packet) <= LONGEST:
             return False
         pieces = cut(self.dice, packet, next(self.numbers))
         if len(pieces) < 2:
