@@ -44,16 +44,23 @@ object MemoryBinding {
    * Exceptions by rows and bits. Soft limits and policies' counts would bring the inner chip's use
    * of URAM to 68 %, with only 15 % of its block RAM in use. The jobs of a lane's hashes would
    * bring the crypto chip's use of block RAM above 60 %, and fill a quarter of what they took. The
-   * roots of prefixes are read in the cycle of a write, which block RAM leaves open.
+   * roots of prefixes are read in the cycle of a write, which block RAM leaves open. Packets that
+   * wait for their look-ups fill a quarter of their block RAM, which the inner chip lacks.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] =
-    Map((65536, 128) -> Bram, (128, 211) -> Lutram, (256, 17) -> Lutram)
+    Map((65536, 128) -> Bram, (128, 211) -> Lutram, (256, 17) -> Lutram, (128, 520) -> Lutram)
 
   /**
    * Columns of URAM of other exceptions. A sixth column of flows, with one bit in block RAM, would
-   * bring the inner chip's use of URAM above 60 %.
+   * bring the inner chip's use of URAM above 60 %, and so would a third one of a tree's leaves.
    */
-  private val fewerColumns: Map[(Int, Int), Int] = Map((16384, 433) -> 5)
+  private val fewerColumns: Map[(Int, Int), Int] = Map((16384, 433) -> 5, (4096, 212) -> 2)
+
+  /**
+   * Rests that stay in block RAM, of first fragments and of a tree's nodes: their address comes out
+   * of logic in the cycle of the read, and the levels of LUT RAM would come behind it.
+   */
+  private val addressedLate: Set[(Int, Int)] = Set((512, 373), (512, 378), (512, 1018))
 
   private def hasSmallRest(shape: MemoryShape): Boolean = {
     val rest = shape.width % bramBits
@@ -71,7 +78,8 @@ object MemoryBinding {
       case None if shape.depth <= lutramRows => whole(Lutram)
       case None if !isMasked && hasSmallRest(shape) =>
         val rest = shape.width % bramBits
-        Seq(MemorySlice(Bram, 0, shape.width - rest), MemorySlice(Lutram, shape.width - rest, rest))
+        val kind = if (addressedLate((shape.depth, shape.width))) Bram else Lutram
+        Seq(MemorySlice(Bram, 0, shape.width - rest), MemorySlice(kind, shape.width - rest, rest))
       case None if shape.depth < uramRows || isMasked => whole(Bram)
       case None =>
         val most = (shape.width + uramBits - fullRest) / uramBits

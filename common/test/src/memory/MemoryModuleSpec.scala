@@ -123,6 +123,15 @@ class MemoryModuleSpec extends AnyFunSuite with CompiledOnce {
       assert(MemoryBinding(shape(depth, width, ports)).map(_.kind) == Seq(MemoryKind.Bram), s"$depth x $width $ports")
   }
 
+  test("a small rest whose address comes late is in block RAM") {
+    for (width <- Seq(373, 378, 1018)) {
+      val whole = width / 72 * 72
+      val slices = Seq(MemorySlice(MemoryKind.Bram, 0, whole), MemorySlice(MemoryKind.Bram, whole, width - whole))
+      assert(MemoryBinding(shape(512, width, "read,write")) == slices)
+    }
+    check(shape(512, 373, "read,write"))
+  }
+
   test("a port that reads or writes")(check(shape(4096, 80, "read,rw")))
 
   test("rows written in parts") {
