@@ -75,7 +75,10 @@ APART = (
 
 # The same of hubs of spokes, with VRFs and without.
 HUB_RUNS, HUB_PACKETS = 3, 1_000
-BETWEEN = "tx_hairpin rx_hairpin drop_hairpin_clear drop_selector_mismatch punt_tunnel_ttl punt_clear_route tx_frames"
+BETWEEN = (
+    "inner.tx_hairpin inner.rx_hairpin inner.drop_hairpin_clear inner.drop_selector_mismatch inner.punt_tunnel_ttl "
+    "inner.punt_clear_route inner.tx_frames"
+)
 
 
 @pytest.fixture(scope="module")
@@ -96,24 +99,21 @@ def test_box_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) ->
         assert not missed, f"the generator no longer makes frames for {missed} of {kind}"
 
 
-def test_a_box_with_vrfs_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "runs", "packets", "wanted"),
+    [("vrfs", VRF_RUNS, VRF_PACKETS, APART), ("hairpin", HUB_RUNS, HUB_PACKETS, BETWEEN)],
+    ids=["vrfs", "hubs"],
+)
+def test_a_box_of_one_sort_does_what_the_model_says(
+    tmp_path: Path, suite_names: list[str], kind: str, runs: int, packets: int, wanted: str
+) -> None:
     met: Counter[str] = Counter()
-    for number in range(VRF_RUNS):
-        result = run(SEED, number, VRF_PACKETS, suite_names, tmp_path / f"run{number}", "vrfs")
+    for number in range(runs):
+        result = run(SEED, number, packets, suite_names, tmp_path / f"run{number}", kind)
         assert not result.report, result.report
         met.update(result.counters)
-    missed = [name for name in APART.split() if not met[name]]
-    assert not missed, f"the generator no longer makes frames for {missed} of VRFs"
-
-
-def test_a_hub_of_spokes_does_what_the_model_says(tmp_path: Path, suite_names: list[str]) -> None:
-    met: Counter[str] = Counter()
-    for number in range(HUB_RUNS):
-        result = run(SEED, number, HUB_PACKETS, suite_names, tmp_path / f"run{number}", "hairpin")
-        assert not result.report, result.report
-        met.update(result.counters)
-    missed = [name for name in BETWEEN.split() if not met[f"inner.{name}"]]
-    assert not missed, f"the generator no longer makes frames for {missed} between tunnels"
+    missed = [name for name in wanted.split() if not met[name]]
+    assert not missed, f"the generator no longer makes frames for {missed} of {kind}"
 
 
 def test_packets_between_tunnels_are_made_in_every_network(suite_names: list[str]) -> None:
