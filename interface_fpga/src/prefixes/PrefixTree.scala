@@ -75,6 +75,8 @@ class PrefixTree(last: Int, networks: Int = 1) extends Module {
 
     /** Of policies; 0 is none. A register, which means nothing while `live` is low. */
     val policy = Output(UInt(PrefixChildRow.child0.width.W))
+
+    /** The look-up was one of policies, and they have a tree. A register. */
     val live = Output(Bool())
 
     /** The answer may be another, for a row has a flipped bit. */
@@ -107,7 +109,12 @@ class PrefixTree(last: Int, networks: Int = 1) extends Module {
   first.node := root.node
   first.group := 0.U
   first.upset := root.upset || !root.valid
-  private val hasTree = ShiftRegister(root.valid || root.upset, PrefixTree.latency - 1)
+
+  /** Of the look-ups that `which` tells, with an answer: there is a tree. A register. */
+  private def counted(which: Bool): Bool = {
+    val hasTree = RegNext(root.valid || root.upset) && RegNext(which, false.B)
+    ShiftRegister(hasTree, PrefixTree.latency - 2, false.B, true.B)
+  }
 
   private val levels = rows.zipWithIndex.map { case (rows, n) =>
     val level = Module(new PrefixLevel(rows, n))
@@ -118,11 +125,11 @@ class PrefixTree(last: Int, networks: Int = 1) extends Module {
   levels.head.io.in := first
   levels.zip(levels.tail).foreach { case (level, next) => next.io.in := level.io.out }
   private val found = levels.last.io.out
-  private val counts = found.live && hasTree
+  private val counts = counted(first.live)
   io.group := Mux(counts, found.group, 0.U)
   io.upset := counts && found.upset
   io.policy := found.node
-  io.live := counts
+  io.live := counted(first.live && first.policies)
   private def upsets(of: Bool => Bool): Bool = {
     val which = (first.live && root.upset && of(first.policies)) +:
       levels.map(level => level.io.rowUpset && of(RegNext(level.io.out.policies)))

@@ -30,7 +30,8 @@ class CellPool(p: ReassemblyConfig) extends Module {
   private val queue = Module(new MemoryQueue(UInt(p.cellBits.W), p.cells))
   io.taken <> queue.io.out
   io.ready := filling(p.cellBits)
-  io.discarded.ready := !held.orR
+  // A register, for a record is written in the cycle in which its cells are taken.
+  io.discarded.ready := RegNext(!held.orR && !io.discarded.fire, false.B)
 
   private val next = PriorityEncoderOH(held)
   private val returned = Wire(Valid(UInt(p.cellBits.W)))
