@@ -4,16 +4,19 @@ headers and tags included."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption, defragment, fragment
 from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
+    ICMPv6Unknown,
     IPv6,
     IPv6ExtHdrDestOpt,
     IPv6ExtHdrFragment,
     IPv6ExtHdrHopByHop,
+    MIP6MH_Generic,
     PadN,
     fragment6,
 )
@@ -223,16 +226,38 @@ def flipped(frame: bytes, position: int) -> bytes:
 UDP_PAIR = Pair()
 
 
-@pytest.mark.parametrize(("more", "passing"), [("proto udp", (0, 9, 10)), ("proto udp dport 0-9", ())])
-def test_ports_too_far_behind_are_opaque(make_box, monkeypatch, more: str, passing: tuple[int, ...]) -> None:
-    """Behind two tags and 64 bytes of extension headers inside ESP they are not among the bytes
-    that are read; behind one tag they are."""
+def udp(port: int) -> Packet:
+    return UDP(sport=7, dport=port) / Raw(b"far")
+
+
+def icmp(kind: int) -> Packet:
+    return ICMPv6Unknown(type=kind, msgbody=b"far.")
+
+
+def mobility(kind: int) -> Packet:
+    return MIP6MH_Generic(nh=59, len=0, mhtype=kind, msg=b"far.")
+
+
+@pytest.mark.parametrize(
+    ("more", "upper", "near", "far"),
+    [
+        ("proto udp", udp, (0, 9, 10), (0, 9, 10)),
+        ("proto udp dport 0-9", udp, (0, 9), ()),
+        ("proto 135 type 0-9", mobility, (0, 9), ()),
+        ("proto 58 type 0-9", icmp, (0, 9), (0, 9)),
+    ],
+    ids=["udp", "ports", "mobility", "icmp"],
+)
+def test_numbers_too_far_behind_are_opaque(
+    make_box, monkeypatch, more: str, upper: Callable[[int], Packet], near: tuple[int, ...], far: tuple[int, ...]
+) -> None:
+    """Behind two tags and 64 bytes of extension headers inside ESP, ports and the type of a
+    mobility header are not among the bytes that are read; behind one tag they are."""
     ends, options = {"src": V6.far, "dst": V6.near}, IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(60))])
-    one, two = TAGS["VLAN"], TAGS["QinQ"]
     frames = [
-        (tags(TO_RED) / IPv6(**ends) / options / UDP(sport=7, dport=port) / Raw(b"far"), port in ports)
-        for tags, ports in ((one, (0, 9) if "dport" in more else passing), (two, passing))
-        for port in (0, 9, 10)
+        (tags(TO_RED) / IPv6(**ends) / options / upper(number), number in passing)
+        for tags, passing in ((TAGS["VLAN"], near), (TAGS["QinQ"], far))
+        for number in (0, 9, 10)
     ]
 
     def behind_the_fixed_header(packet: Packet, protocol: int) -> tuple[Packet, int, bytes]:

@@ -11,12 +11,14 @@ from .reading import Reading, read
 from .red_mtu import at_red
 from .transport import with_payload
 
-SEEN = 128  # bytes of a frame: ports that are not all in them are not read
+# Bytes of a frame: ports, or the type of a mobility header, that are not all in them are not read.
+SEEN = 128
 
 
 def seen(packet: Reading, at: int) -> Reading:
-    """What the inner chip reads of a packet whose ports begin at `at` of a frame from black."""
-    if at + 4 > SEEN and packet.upper == "ports":
+    """What the inner chip reads of a packet whose upper layer begins at `at` of a frame from
+    black."""
+    if at + 4 > SEEN and packet.upper in ("ports", "mobility"):
         return replace(packet, upper="", numbers=(0, 0))
     return packet
 

@@ -54,16 +54,18 @@ object DecryptWindow {
   }
 
   /**
-   * The fields without any bytes behind the window: ports there were not read, and are OPAQUE (RFC
-   * 4301 4.4.1.1).
+   * The fields without any bytes behind the window: ports there, and the type of a mobility header,
+   * were not read, and are OPAQUE (RFC 4301 4.4.1.1). Type and code of ICMP are always within it.
    */
   def seen(fields: HeaderFields, meta: LinkMeta): HeaderFields = {
     val behind = VecInit((0 to VlanTags.most).map { tags =>
       ClearPrefix.tags(meta.tos) === tags.U &&
-      fields.headerBytes > (windowBytes - portBytes - EthernetHeader.bytesWith(tags)).U
+      fields.headerBytes > (windowBytes - upperBytes - EthernetHeader.bytesWith(tags)).U
     }).asUInt.orR
     val result = WireDefault(fields)
     when(meta.transport && behind) {
+      when(fields.hasMobility) { result.messageType := 0.U }
+      result.hasMobility := false.B
       result.hasPorts := false.B
       result.sourcePort := 0.U
       result.destinationPort := 0.U
@@ -71,6 +73,6 @@ object DecryptWindow {
     result
   }
 
-  /** Of both ports. */
-  private val portBytes = 4
+  /** Of both ports, or as far as the type of a mobility header reaches. */
+  private val upperBytes = 4
 }
