@@ -169,6 +169,9 @@ METHOD(kernel_ipsec_t, query_policy, status_t, ipsec_t *this, kernel_ipsec_polic
     return FAILED;
   }
   selector_add_fields(&fields, &selector);
+  if (id->if_id) {
+    line_add(&fields, ",\"if_id\":%u", id->if_id);
+  }
   line_add(&request, "\"do\":\"query-policy\",%s,\"dir\":\"%s\"", fields.text, directions[id->dir]);
   if (client_ask(this->client, &request, &reply, &why) != SUCCESS) {
     DBG1(DBG_KNL, "unable to query policy %R === %R %N: %s", id->src_ts, id->dst_ts, policy_dir_names, id->dir,

@@ -28,8 +28,9 @@ static const char *missing(const kernel_ipsec_policy_id_t *id, const kernel_ipse
   if (id->mark.value || id->mark.mask) {
     return "marks are not supported";
   }
-  if (id->if_id || id->interface) {
-    return "policies of one interface are not supported";
+  // charon names it for outbound policies alone, and a VRF has policies in both directions.
+  if (id->interface) {
+    return "policies of one network interface are not supported: leave interface out";
   }
   if (id->label) {
     return "security labels are not supported";
@@ -79,6 +80,9 @@ wanted_t *wanted_create(const kernel_ipsec_policy_id_t *id, const kernel_ipsec_m
   }
   selector_add_words(name, &selector);
   line_add(name, " dir %s", directions[id->dir]);
+  if (id->if_id) {
+    line_add(name, " if_id %u", id->if_id);
+  }
 
   INIT(this, .computed = compute_priority(policy, &selector), .spi = policy->sa->esp.spi, .reqid = policy->sa->reqid, );
   this->priority = policy->manual_prio ?: this->computed;

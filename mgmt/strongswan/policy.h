@@ -16,8 +16,8 @@ typedef struct {
   uint32_t spi, reqid;
 } wanted_t;
 
-// Makes one, and writes the policy's name, `src … dst … dir …`. NULL, and `why` says so, for what
-// the box cannot do.
+// Makes one, and writes the policy's name, `src … dst … dir …` with its `if_id`. NULL, and `why`
+// says so, for what the box cannot do.
 wanted_t *wanted_create(const kernel_ipsec_policy_id_t *id, const kernel_ipsec_manage_policy_t *policy, line_t *name,
                         line_t *why);
 

@@ -41,19 +41,19 @@ static uint32_t shared_bits(ports_t ports) {
   return differing ? __builtin_clz(differing) - 16 : 16;
 }
 
-// The addresses as a prefix or a range. Returns the length of the shortest prefix that holds
-// them all.
+// The addresses as a prefix or a range, in numbers: %+H, for %H writes %any for 0.0.0.0. Returns
+// the length of the shortest prefix that holds them all.
 static uint8_t print_addresses(char *word, size_t size, traffic_selector_t *ts) {
   host_t *net;
   uint8_t mask;
 
   if (ts->to_subnet(ts, &net, &mask)) {
-    snprintf(word, size, "%H/%u", net, mask);
+    snprintf(word, size, "%+H/%u", net, mask);
   } else {
     int family = ts->get_type(ts) == TS_IPV4_ADDR_RANGE ? AF_INET : AF_INET6;
     host_t *first = host_create_from_chunk(family, ts->get_from_address(ts), 0);
     host_t *last = host_create_from_chunk(family, ts->get_to_address(ts), 0);
-    snprintf(word, size, "%H-%H", first, last);
+    snprintf(word, size, "%+H-%+H", first, last);
     first->destroy(first);
     last->destroy(last);
   }

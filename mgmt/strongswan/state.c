@@ -25,8 +25,8 @@ static const char *missing(const kernel_ipsec_sa_id_t *id, const kernel_ipsec_ad
   if (id->mark.value || id->mark.mask || sa->mark.value || sa->mark.mask) {
     return "marks are not supported";
   }
-  if (id->if_id || sa->interface) {
-    return "SAs of one interface are not supported";
+  if (sa->interface) {
+    return "SAs of one network interface are not supported: leave interface out";
   }
   if (sa->label) {
     return "security labels are not supported";
@@ -81,6 +81,9 @@ bool state_add_words(line_t *words, const kernel_ipsec_sa_id_t *id, const kernel
   state_name_words(words, id);
   line_add(words, " reqid %u mode %s dir %s replay-window %u", sa->reqid,
            sa->mode == MODE_TUNNEL ? "tunnel" : "transport", sa->inbound ? "in" : "out", window(sa));
+  if (id->if_id) {
+    line_add(words, " if_id %u", id->if_id);
+  }
   add_flags(words, sa);
   if (sa->tfc && !sa->inbound && sa->mode == MODE_TUNNEL) {
     line_add(words, " tfcpad %u", min(sa->tfc, LONGEST_PADDING));

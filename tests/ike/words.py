@@ -27,6 +27,7 @@ class State:
     encap: tuple[int, int] | None = None
     suite: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    if_id: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Policy:
     priority: int
     action: str = "allow"
     tmpl: str = ""
+    if_id: int = 0
 
 
 def name(text: str) -> tuple[str, int]:
@@ -81,13 +83,17 @@ def state(line: str) -> State:
         (int(words[at + 2]), int(words[at + 3])) if at else None,
         tuple(suite),
         tuple(keys),
+        int(after("if_id") or 0),
     )
 
 
 def policy(item: str) -> Policy:
     """An item of the list of policies."""
     match = re.fullmatch(
-        r"(.*?) \n\tdir (\w+) (?:action (\w+) )?index \d+ priority (\d+) \n(?:\ttmpl (.*))?", item, re.S
+        r"(.*?) \n\tdir (\w+) (?:action (\w+) )?index \d+ priority (\d+) \n(?:\ttmpl (.*?))?(?:\tif_id (\w+)\n?)?",
+        item,
+        re.S,
     )
     assert match, item
-    return Policy(match[1], match[2], int(match[4]), match[3] or "allow", " ".join((match[5] or "").split()))
+    tmpl, if_id = " ".join((match[5] or "").split()), int(match[6] or "0", 16)
+    return Policy(match[1], match[2], int(match[4]), match[3] or "allow", tmpl, if_id)

@@ -105,7 +105,7 @@ func (s *methods) QueryPolicy(ctx context.Context, r *sallyportv1.QueryPolicyReq
 	word := func(text string) control.Word { return control.Word(text) }
 	return answer[sallyportv1.QueryPolicyResponse](s, ctx, partyOf(ctx).caller, control.DoQueryPolicy, &control.QueryPolicy{
 		Src: word(r.Src), Dst: word(r.Dst), Dev: word(r.Dev), Proto: word(r.Proto), SPort: word(r.Sport), DPort: word(r.Dport),
-		Type: word(r.Type), Code: word(r.Code), Dir: word(r.Dir),
+		Type: word(r.Type), Code: word(r.Code), Dir: word(r.Dir), IfID: word(r.IfId),
 	})
 }
 

@@ -72,6 +72,10 @@ func (r *rig) methods(t *testing.T, ctx context.Context, c sallyportv1connect.Bo
 	if err != nil || policy.UseTime != 0 {
 		t.Errorf("%v, %v", policy, err)
 	}
+	_, err = c.QueryPolicy(ctx, &sallyportv1.QueryPolicyRequest{Src: "10.1.0.0/16", Dst: "10.2.0.0/16", Dir: "out", IfId: "7"})
+	if connect.CodeOf(err) != connect.CodeInvalidArgument {
+		t.Errorf("the policy of an interface: %v", err)
+	}
 	spi, err := c.AllocSpi(ctx, &sallyportv1.AllocSpiRequest{Src: "192.0.2.2", Dst: "192.0.2.1", Min: 0xC0000000, Max: 0xCFFFFFFF})
 	if err != nil || spi.Spi < 0xC0000000 || spi.Spi > 0xCFFFFFFF {
 		t.Errorf("%v, %v", spi, err)

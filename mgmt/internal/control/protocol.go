@@ -134,6 +134,7 @@ type QueryPolicy struct {
 	Type  Word `json:"type"`
 	Code  Word `json:"code"`
 	Dir   Word `json:"dir"`
+	IfID  Word `json:"if_id"`
 }
 
 // Word is a word of a command, in JSON a string or a number.

@@ -202,6 +202,7 @@ func TestQuery(t *testing.T) {
 	policy := func(fields string) any { return r.get("query-policy", fields)["use_time"] }
 	const out, fwd = `,"src":"10.1.0.0/16","dst":"10.2.0.0/16","proto":"udp","dport":7,"dir":"out"`, `,"src":"10.2.0.0/16","dst":"10.1.0.0/16","dir":"fwd"`
 	r.same("policy", policy(out), 0)
+	r.same("of an interface", r.get("query-policy", out+`,"if_id":7`)["error"], "there is no policy with dir out, if_id 0x7 and selector src 10.1.0.0/16 dst 10.2.0.0/16 proto udp dport 7")
 	row := make([]uint32, regs.InnerTablePolicyUsage.Words())
 	regs.PolicyUsageRow.Packets.Put(row, 1)
 	r.fake.Table(transport.Inner, regs.InnerTablePolicyUsage)[1] = row

@@ -150,7 +150,7 @@ func policyFilter(r *control.QueryPolicy) (xfrm.PolicyFilter, error) {
 	for _, field := range []struct {
 		name  string
 		value control.Word
-	}{{"src", r.Src}, {"dst", r.Dst}, {"dev", r.Dev}, {"proto", r.Proto}, {"sport", r.SPort}, {"dport", r.DPort}, {"type", r.Type}, {"code", r.Code}, {"dir", r.Dir}} {
+	}{{"src", r.Src}, {"dst", r.Dst}, {"dev", r.Dev}, {"proto", r.Proto}, {"sport", r.SPort}, {"dport", r.DPort}, {"type", r.Type}, {"code", r.Code}, {"dir", r.Dir}, {"if_id", r.IfID}} {
 		if field.value != "" {
 			words = append(words, field.name, string(field.value))
 		}

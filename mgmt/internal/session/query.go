@@ -58,11 +58,11 @@ func (v *View) named(id xfrm.ID) (*model.SA, error) {
 func (v *View) Policy(f xfrm.PolicyFilter) (out Carried, err error) {
 	p := v.model.Policies.Find(f.Selector, f.Dir, f.IfID)
 	if p == nil {
-		return out, xfrm.Errorf(xfrm.Pos{}, "there is no policy with dir %s and selector %s", f.Dir, f.Selector)
+		return out, xfrm.Errorf(xfrm.Pos{}, "there is no policy with %s", f)
 	}
 	used, known, err := v.model.UsageOfPolicy(p, meter{v.box})
 	if err == nil && !known {
-		return out, xfrm.Errorf(xfrm.Pos{}, "the chips do not count the packets of the policy with dir %s and selector %s", f.Dir, f.Selector)
+		return out, xfrm.Errorf(xfrm.Pos{}, "the chips do not count the packets of the policy with %s", f)
 	}
 	return Carried{Bytes: used.Bytes, Packets: used.Packets, Age: p.Age}, err
 }

@@ -2,7 +2,10 @@
 
 package xfrm
 
-import "net/netip"
+import (
+	"fmt"
+	"net/netip"
+)
 
 // Command is one parsed line.
 type Command interface{ Where() Pos }
@@ -106,6 +109,14 @@ type PolicyFilter struct {
 	// IfID is compared by Delete and Get, and by others if it is given.
 	IfID    uint32
 	HasIfID bool
+}
+
+// String names the one policy of Delete and Get.
+func (f PolicyFilter) String() string {
+	if f.IfID != 0 {
+		return fmt.Sprintf("dir %s, if_id 0x%x and selector %s", f.Dir, f.IfID, f.Selector)
+	}
+	return fmt.Sprintf("dir %s and selector %s", f.Dir, f.Selector)
 }
 
 // Match says whether a policy passes a list or deleteall.

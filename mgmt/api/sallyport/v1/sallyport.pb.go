@@ -791,6 +791,7 @@ type QueryPolicyRequest struct {
 	Type          string                 `protobuf:"bytes,7,opt,name=type,proto3" json:"type,omitempty"`
 	Code          string                 `protobuf:"bytes,8,opt,name=code,proto3" json:"code,omitempty"`
 	Dir           string                 `protobuf:"bytes,9,opt,name=dir,proto3" json:"dir,omitempty"`
+	IfId          string                 `protobuf:"bytes,10,opt,name=if_id,json=ifId,proto3" json:"if_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -884,6 +885,13 @@ func (x *QueryPolicyRequest) GetCode() string {
 func (x *QueryPolicyRequest) GetDir() string {
 	if x != nil {
 		return x.Dir
+	}
+	return ""
+}
+
+func (x *QueryPolicyRequest) GetIfId() string {
+	if x != nil {
+		return x.IfId
 	}
 	return ""
 }
@@ -3067,7 +3075,7 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\buse_time\x18\x04 \x01(\x03R\auseTime\x12\x15\n" +
 	"\x03seq\x18\x05 \x01(\x04H\x00R\x03seq\x88\x01\x01\x12\x18\n" +
 	"\aexpired\x18\x06 \x01(\tR\aexpiredB\x06\n" +
-	"\x04_seq\"\xc6\x01\n" +
+	"\x04_seq\"\xdb\x01\n" +
 	"\x12QueryPolicyRequest\x12\x10\n" +
 	"\x03src\x18\x01 \x01(\tR\x03src\x12\x10\n" +
 	"\x03dst\x18\x02 \x01(\tR\x03dst\x12\x10\n" +
@@ -3077,7 +3085,9 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\x05dport\x18\x06 \x01(\tR\x05dport\x12\x12\n" +
 	"\x04type\x18\a \x01(\tR\x04type\x12\x12\n" +
 	"\x04code\x18\b \x01(\tR\x04code\x12\x10\n" +
-	"\x03dir\x18\t \x01(\tR\x03dir\"0\n" +
+	"\x03dir\x18\t \x01(\tR\x03dir\x12\x13\n" +
+	"\x05if_id\x18\n" +
+	" \x01(\tR\x04ifId\"0\n" +
 	"\x13QueryPolicyResponse\x12\x19\n" +
 	"\buse_time\x18\x01 \x01(\x03R\auseTime\"t\n" +
 	"\x0eAdvanceRequest\x12\x10\n" +
