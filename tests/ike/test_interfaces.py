@@ -93,8 +93,8 @@ def test_routes_choose_the_child_sa(fresh: tuple[Charon, Charon]) -> None:
 
 
 def test_network_interfaces_are_refused(fresh: tuple[Charon, Charon]) -> None:
-    """charon names a child's `interface` for outbound packets alone: the CHILD_SA fails, the log says
-    why, and nothing stays in the box."""
+    """charon names a child's `interface` for outbound packets alone: the CHILD_SA fails, the log
+    says why, and nothing stays in the box."""
     a, b = fresh
     a.load(child("net", 1, 2, "esp_proposals = aes256gcm16\n interface = blue"))
     b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
