@@ -33,13 +33,15 @@ def interfaces(charons: tuple[Charon, Charon]) -> Iterator[None]:
         charon.box.ask("batch", lines=gone)
 
 
-def interface_children(charon: Charon, near: bool) -> None:
+def interface_children(charon: Charon, near: bool, more: str = "") -> None:
     """Its children, one for each XFRM interface."""
     words = ""
     for name, number in IF_IDS.items():
         ends = ("0.0.0.0/0", BEHIND[name]) if near else (BEHIND[name], "0.0.0.0/0")
         ends = f"local_ts = {ends[0]}\n remote_ts = {ends[1]}\n"
-        words += f"{name} {{ {ends} if_id_in = {number}\n if_id_out = {number}\n esp_proposals = aes256gcm16 }}\n"
+        words += (
+            f"{name} {{ {ends} if_id_in = {number}\n if_id_out = {number}\n esp_proposals = aes256gcm16\n {more} }}\n"
+        )
     charon.load(words)
 
 
@@ -90,6 +92,26 @@ def test_routes_choose_the_child_sa(fresh: tuple[Charon, Charon]) -> None:
     for box in both:
         box.wait(lambda box=box: len(box.states) == 2 and len(box.policies) == 3)
     assert {s.if_id for box in both for s in box.states} == {p.if_id for box in both for p in box.policies} == {7}
+
+
+@pytest.mark.usefixtures("interfaces")
+def test_an_acquire_makes_the_sa_of_its_interface(fresh: tuple[Charon, Charon]) -> None:
+    """Traps of both interfaces take everything; what the daemon tells of a packet that one caught
+    makes the CHILD_SA of that interface alone, and the next packets go by it."""
+    a, b = fresh
+    interface_children(a, near=True, more="start_action = trap")
+    interface_children(b, near=False)
+    a.box.wait(lambda: len(a.box.policies) == 6)
+    assert not a.box.states
+    (trap,) = [p for p in a.box.policies if p.if_id == IF_IDS["eight"] and p.dir == "out"]
+    ends = {"src": "10.1.0.9", "dst": "10.4.0.9"}
+    a.box.emit(event="acquire", **ends, proto=17, policy=trap.selector, reqid=int(trap.tmpl.split()[7]))
+    for box in (a.box, b.box):
+        box.wait(lambda box=box: len(box.states) == 2)
+        assert {s.if_id for s in box.states} == {IF_IDS["eight"]}
+    flows = {"src_ip": ends["src"], "dst_ip": ends["dst"]}
+    assert trial((a.box, b.box), stream(0, frames=4, flows=flows)) == [4]
+    assert packets(a, "out") == {"eight": 4}
 
 
 def test_network_interfaces_are_refused(fresh: tuple[Charon, Charon]) -> None:
