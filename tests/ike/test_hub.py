@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hub under IKE: the second box has the networks of two spokes, with a CHILD_SA for each, and what
-one sends to the other goes into the first box and out again."""
+"""A hub under IKE: the second box has the networks of two spokes, with a CHILD_SA for each, and
+what one sends to the other goes into the first box and out again."""
 
 from __future__ import annotations
 

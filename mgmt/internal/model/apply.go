@@ -155,7 +155,7 @@ var kernelDir = map[xfrm.Dir]uint32{xfrm.DirIn: 0, xfrm.DirOut: 1, xfrm.DirFwd: 
 func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	p := &Policy{Policy: c.Policy, Age: m.age(), Pos: c.Pos, Fresh: true}
 	if p.VRF != "" && m.vrf(p.VRF) == nil {
-		return noVRF(p.VRF, c.Pos)
+		return m.noVRF(p.VRF, c.Pos)
 	}
 	old := m.Policies.Find(p.Selector, p.Dir, p.IfID)
 	if old != nil && !c.Update {

@@ -156,7 +156,13 @@ const mostVRFs = 62
 // that changes its network are dropped meanwhile.
 const EmptyNetwork = mostVRFs + 1
 
-func noVRF(name string, pos xfrm.Pos) error {
+// noVRF refuses a name that is of no VRF.
+func (m *Model) noVRF(name string, pos xfrm.Pos) error {
+	if v := m.vlan(name); v != nil && v.VRF != "" {
+		return xfrm.Errorf(pos, "%s is a VLAN of the VRF %s: name the VRF", name, v.VRF)
+	} else if v != nil {
+		return xfrm.Errorf(pos, "%s is a VLAN of no VRF: write `link set %s master NAME` and name the VRF", name, name)
+	}
 	return xfrm.Errorf(pos, "there is no VRF %s: write `link add %s type vrf table N` first", name, name)
 }
 
@@ -233,7 +239,7 @@ func (m *Model) vrfOfRoute(c xfrm.Route) (of *VRF, err error) {
 		named := m.vrf(c.VRF)
 		switch {
 		case named == nil:
-			return nil, noVRF(c.VRF, c.Pos)
+			return nil, m.noVRF(c.VRF, c.Pos)
 		case c.Dev != "" && named != of && !c.Encap:
 			return nil, xfrm.Errorf(c.Pos, "%s is not in the VRF %s: the routes of a VRF are on its VLANs", c.Dev, c.VRF)
 		}
@@ -326,7 +332,7 @@ func (m *Model) enslave(c xfrm.Link) error {
 		return nil
 	case *c.Master == "":
 	case m.vrf(*c.Master) == nil:
-		return noVRF(*c.Master, c.Pos)
+		return m.noVRF(*c.Master, c.Pos)
 	case v.Dev != xfrm.Red || v.Parent != "" || v.ID == 0:
 		return xfrm.Errorf(c.Pos, "%s cannot go into the VRF %s: a VRF has VLANs of red alone, of one tag and an id from 1", v, *c.Master)
 	}
