@@ -374,7 +374,7 @@ func TestTunnelsOfVRFs(t *testing.T) {
 // another one.
 func TestScanOfOneVRF(t *testing.T) {
 	r := newRig(t)
-	n := &neighbours{daemon: r.daemon, asked: map[model.NextHop]time.Time{}}
+	n := newNeighbours(r.daemon, nil)
 	host := func(network, number int) model.NextHop {
 		return model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, 1, byte(number >> 8), byte(number)}), Network: network}
 	}

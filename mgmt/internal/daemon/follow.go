@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/xfrm"
+)
+
+// Changes that Linux tells within gathered are one change of the chips, and of these there is one
+// in firstProbe: stations that change their addresses all the time cannot keep the daemon busy. A
+// host that packets went to is looked for until Linux has done so in vain, or no packet has come
+// for askedFor.
+const (
+	gathered   = 20 * time.Millisecond
+	askedFor   = 60 * time.Second
+	mostWaited = 1024
+	// relist is how long Linux is not asked anew for all hosts that it knows.
+	relist = 200 * time.Millisecond
+)
+
+// followNeighbours keeps the chips' next hops as Linux knows their hosts, until ctx ends or the
+// chips fail.
+func (d *Daemon) followNeighbours(ctx context.Context) error {
+	n := newNeighbours(d, d.host.devices)
+	for ctx.Err() == nil {
+		found, err := d.host.devices.Neighbours(ctx)
+		if err != nil {
+			return err
+		}
+		// Linux now tells all that it knows, so earlier answers are of no use.
+		n.known = map[heard]xfrm.MAC{}
+		if err := n.follow(ctx, found); err != nil {
+			return err
+		}
+		select { // many VLANs may come one by one
+		case <-time.After(relist):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// follow takes changes until there are no more, and sees every firstProbe whether hosts have to be
+// looked for.
+func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) error {
+	ticks := time.NewTicker(firstProbe)
+	defer ticks.Stop()
+	var due <-chan time.Time
+	// What the network sends takes at most a fifth of the time.
+	var rested time.Time
+	soon := func() {
+		if due == nil {
+			due = time.After(max(gathered, time.Until(rested)))
+		}
+	}
+	for {
+		select {
+		case change, ok := <-found:
+			if !ok {
+				return nil
+			}
+			if n.take(change) {
+				soon()
+			}
+			if err := n.serveWaiting(change); err != nil {
+				return err
+			}
+			continue
+		case host := <-n.daemon.host.unresolved:
+			n.ask(host)
+			soon()
+			// It is known since the chip has looked for it.
+			if mac, known := n.mac(host); known && host.Dev == xfrm.Red {
+				if err := n.daemon.forward(n.daemon.host.waiting.Take(n.waited(host)), mac); err != nil {
+					return err
+				}
+			}
+			continue
+		case <-ticks.C:
+			n.left = perSecond
+			if err := n.serveLate(n.daemon.host.waiting.Late(n.daemon.now())); err != nil {
+				return err
+			}
+		case <-due:
+		case <-ctx.Done():
+			return nil
+		}
+		due = nil
+		begun := time.Now()
+		if err := n.daemon.outlive(n.settle()); err != nil {
+			return err
+		}
+		rested = time.Now().Add(4 * time.Since(begun))
+	}
+}
+
+// ask notes a host that a packet went to. Of too many, any other one makes room, of the network
+// that has most: a scan takes no place for good, nor any of another customer.
+func (n *neighbours) ask(hop model.NextHop) {
+	if _, has := n.asked[hop]; !has && len(n.asked) >= mostWaited {
+		most := crowded(maps.Keys(n.asked), hop.Network)
+		for other := range n.asked {
+			if other.Network == most {
+				delete(n.asked, other)
+				break
+			}
+		}
+	}
+	n.asked[hop] = n.daemon.now().Add(askedFor)
+}
+
+// take notes a change, and says whether the chips may have to follow: it is an address that was not
+// known, or a host with a row that does not answer.
+func (n *neighbours) take(change punt.Neighbour) bool {
+	at := heard{xfrm.Red, change.VLAN, change.Protocol, change.IP}
+	if change.Port == transport.PortBlack {
+		at.dev = xfrm.Black
+	}
+	hop, ours := n.hopOf(at)
+	if change.MAC == nil {
+		delete(n.known, at)
+		if place, reached := n.heardAt(hop); !change.Failed || !ours || !reached || place != at {
+			return false
+		}
+		delete(n.asked, hop)
+		_, has := n.rows[hop]
+		if has {
+			n.failed[hop] = true
+		}
+		return has
+	}
+	mac := xfrm.MAC(change.MAC)
+	before := n.known[at]
+	n.known[at] = mac
+	if ours {
+		delete(n.failed, hop)
+		n.seen[hop] = n.daemon.now()
+	}
+	return mac != before
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"maps"
+	"time"
+
+	"sallyport/mgmt/internal/model"
+)
+
+// A host that the chips send to, and that Linux does not know, is looked for after firstProbe, and
+// then after twice the time before, up to lastProbe. Every refresh the daemon has Linux see whether
+// a host is still there.
+const (
+	firstProbe = time.Second
+	lastProbe  = 30 * time.Second
+	refresh    = 60 * time.Second
+)
+
+// Each second Linux is asked for at most so many hosts of a kind. None takes the share of another,
+// and Linux's table, of 1,024 unless it is set otherwise, has room for those that do not answer.
+const (
+	mostWanted    = 64 // that rows lead to
+	mostSought    = 32 // that packets went to
+	mostRefreshed = 64 // that have rows of their own
+)
+
+// budget is how many hosts of each kind Linux may still be asked for.
+type budget struct{ wanted, asked, refreshed int }
+
+var perSecond = budget{mostWanted, mostSought, mostRefreshed}
+
+type probe struct {
+	next time.Time
+	wait time.Duration
+}
+
+// settle teaches the box what Linux knows of the hosts that it sends to, and makes Linux look for
+// the others. A gateway keeps its address until there is another one: its traffic goes on while it
+// is silent, or Linux has forgotten it, which sends it nothing. A host goes once it does not answer
+// Linux.
+func (n *neighbours) settle() error {
+	m, wanted, err := n.learn()
+	if err != nil {
+		return err
+	}
+	now, probes := n.daemon.now(), map[model.NextHop]probe{}
+	look := func(hop model.NextHop, left *int) (looked bool) {
+		_, reached := n.heardAt(hop)
+		_, known := n.mac(hop)
+		if _, twice := probes[hop]; known || twice || !reached {
+			return false
+		}
+		p, again := n.probes[hop]
+		if !again {
+			p = probe{now, firstProbe}
+		}
+		if looked = !now.Before(p.next) && *left > 0; looked {
+			*left--
+			n.probe(hop)
+			p = probe{now.Add(p.wait), min(2*p.wait, lastProbe)}
+		}
+		probes[hop] = p
+		return looked
+	}
+	first := n.turn
+	for i := range wanted {
+		if at := (first + i) % len(wanted); look(wanted[at], &n.left.wanted) {
+			n.turn = at + 1
+		}
+	}
+	for _, hop := range inTurn(maps.Keys(n.asked)) {
+		_, known := n.mac(hop)
+		if known || now.After(n.asked[hop]) || !n.resolves(hop) {
+			delete(n.asked, hop)
+			continue
+		}
+		look(hop, &n.left.asked)
+	}
+	for hop := range m.Learned {
+		switch _, known := n.mac(hop); {
+		case !n.resolves(hop):
+		case !known:
+			look(hop, &n.left.refreshed) // of before this daemon, or Linux has forgotten it
+		case n.left.refreshed > 0 && now.Sub(n.seen[hop]) > refresh:
+			n.left.refreshed--
+			n.seen[hop] = now
+			n.probe(hop)
+		}
+	}
+	n.probes = probes
+	maps.DeleteFunc(n.seen, func(hop model.NextHop, _ time.Time) bool { _, has := n.mac(hop); return !has })
+	return nil
+}
