@@ -35,7 +35,7 @@ type host struct {
 	strays  *punt.Strays
 	// hosts at the ports that packets went to and that have no row, and packets to those at red
 	unresolved chan model.NextHop
-	waiting    waiting.Packets
+	waiting    *waiting.Packets
 	routes     map[string]*rib.Follower // by set; none if its chip has no tree of prefixes
 	apart      *rib.VRFs                // those of VRFs; nil likewise
 }
@@ -110,7 +110,7 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 	}
 	d.host = &host{
 		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan punted{}, own: map[uint32]chan punted{}, hairpin: map[uint32]chan punted{},
-		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan model.NextHop, mostAsking),
+		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan model.NextHop, mostAsking), waiting: waiting.New(),
 	}
 	d.host.routes = map[string]*rib.Follower{}
 	for dev, chip := range map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer} {

@@ -6,17 +6,18 @@ package waiting
 
 import (
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
+
+	"sallyport/mgmt/internal/fair"
 )
 
 const (
 	// MostPackets of one host wait. A further one takes the place of the oldest.
 	MostPackets = 3
 	// MostHosts have packets that wait. A further one takes the place of the host that has waited
-	// longest, of those of the VRF that has most. So a scan of a network holds no memory, and takes
-	// no place for good, nor any of a VRF that has fewer.
+	// longest, of the VRF that has most. So a scan of a network holds no memory, and takes no place
+	// for good.
 	MostHosts = 256
 	// Patience is how long a packet waits: as long as a host asks for an address (RFC 4861, 10).
 	Patience = 3 * time.Second
@@ -36,35 +37,30 @@ type Packet struct {
 	Tunnel bool
 }
 
-// Packets are those of all hosts. The zero value has none. Its methods may run at once.
+// Packets are those of all hosts. Their methods may run at once.
 type Packets struct {
 	mu    sync.Mutex
-	hosts map[Host]*host
-	order []*host // by the time of their first packets
+	hosts *fair.Places[string, Host, *host] // those that have waited longest first
 }
 
 type host struct {
-	at      Host
 	since   time.Time
 	packets []Packet
+}
+
+// New has no packets.
+func New() *Packets {
+	return &Packets{hosts: fair.New[string, Host, *host](MostHosts, func(at Host) string { return at.VRF })}
 }
 
 // Keep takes a packet to its host.
 func (p *Packets) Keep(packet Packet, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := packet.To
-	h, waits := p.hosts[at]
+	h, waits := p.hosts.Get(packet.To)
 	if !waits {
-		if len(p.order) >= MostHosts {
-			p.remove(p.crowded(at))
-		}
-		if p.hosts == nil {
-			p.hosts = map[Host]*host{}
-		}
-		h = &host{at: at, since: now}
-		p.hosts[at] = h
-		p.order = append(p.order, h)
+		h = &host{since: now}
+		p.hosts.Put(packet.To, h)
 	}
 	if len(h.packets) >= MostPackets {
 		h.packets = append(h.packets[:0], h.packets[1:]...)
@@ -76,42 +72,23 @@ func (p *Packets) Keep(packet Packet, now time.Time) {
 func (p *Packets) Take(at Host) []Packet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, h := range p.order {
-		if h.at == at {
-			return p.remove(i)
-		}
+	h, waits := p.hosts.Get(at)
+	if !waits {
+		return nil
 	}
-	return nil
+	p.hosts.Delete(at)
+	return h.packets
 }
 
 // Late gives the packets of the hosts that have waited for Patience, which wait no longer.
 func (p *Packets) Late(now time.Time) (late []Packet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.order) > 0 && now.Sub(p.order[0].since) >= Patience {
-		late = append(late, p.remove(0)...)
-	}
-	return late
-}
-
-// crowded is the place of the host that has waited longest, of those of the VRF that has most with
-// a further one.
-func (p *Packets) crowded(further Host) int {
-	of, most := map[string]int{further.VRF: 1}, further.VRF
-	for _, h := range p.order {
-		of[h.at.VRF]++
-	}
-	for _, h := range p.order {
-		if of[h.at.VRF] > of[most] {
-			most = h.at.VRF
+	for at, h := range p.hosts.All() {
+		if now.Sub(h.since) >= Patience {
+			p.hosts.Delete(at)
+			late = append(late, h.packets...)
 		}
 	}
-	return max(0, slices.IndexFunc(p.order, func(h *host) bool { return h.at.VRF == most }))
-}
-
-func (p *Packets) remove(i int) []Packet {
-	h := p.order[i]
-	p.order = append(p.order[:i], p.order[i+1:]...)
-	delete(p.hosts, h.at)
-	return h.packets
+	return late
 }
