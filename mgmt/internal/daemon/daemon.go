@@ -63,6 +63,7 @@ type Daemon struct {
 	// remoteReaders bounds what the log has of them.
 	remoteReaders rate.Sometimes
 	shares        *shares.Shares
+	tallies       *tallies
 }
 
 // logAgain is how often one of many requests of readers of the network is in the log.
@@ -70,7 +71,7 @@ const logAgain = 10 * time.Second
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New(), tallies: newTallies()}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.unwritten.Store("")
 	d.show()

@@ -4,19 +4,18 @@ package daemon
 
 import (
 	"context"
-	"iter"
-	"strconv"
 	"time"
 
 	"sallyport/mgmt/internal/events"
-	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/fair"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Of packets of one flow the first in askAgain counts, and no more than mostAsked flows do in that
-// time. While mostAsking frames wait, others are dropped.
+// Of packets of one flow the first in askAgain counts. Of no more than mostAsked flows the daemon
+// knows that they did, and of too many those of the network that has most count no more. So with 63
+// networks some 1,200 flows count in that time. While mostAsking frames wait, others are dropped.
 const (
 	askAgain   = time.Second
 	mostAsked  = 256
@@ -29,48 +28,61 @@ type punted struct {
 	network int
 }
 
+// question is a flow in the network of a number: equal flows of two networks are two.
+type question struct {
+	flow    xfrm.Selector
+	network int
+}
+
 // questions are the flows for which an SA was asked, or whose sender was told, and when.
-type questions map[xfrm.Selector]time.Time
+type questions struct {
+	*fair.Places[int, question, time.Time]
+}
+
+func newQuestions() questions {
+	return questions{fair.New[int, question, time.Time](mostAsked, func(q question) int { return q.network })}
+}
 
 // waiting says whether that was just now.
-func (q questions) waiting(flow xfrm.Selector, now time.Time) bool {
-	at, asked := q[flow]
+func (q questions) waiting(about question, now time.Time) bool {
+	at, asked := q.Get(about)
 	return asked && now.Sub(at) < askAgain
 }
 
-// add notes a flow, or says that there are too many.
-func (q questions) add(flow xfrm.Selector, now time.Time) bool {
-	if len(q) >= mostAsked {
-		for other, at := range q {
+// add notes a flow, or says that there are too many of its network.
+func (q questions) add(about question, now time.Time) bool {
+	if q.Len() >= mostAsked {
+		for other, at := range q.All() {
 			if now.Sub(at) >= askAgain {
-				delete(q, other)
+				q.Delete(other)
 			}
 		}
 	}
-	if len(q) >= mostAsked {
-		return false
-	}
-	q[flow] = now
-	return true
+	return q.Offer(about, now)
 }
 
 // eachFlow hands punted frames to `handle` until ctx ends or it fails, but for those of a flow that
-// it noted just now; `note` does that, and is false if too many are noted.
+// it noted just now; `note` does that, and is false if too many of the network are noted.
 func (d *Daemon) eachFlow(ctx context.Context, frames <-chan punted, handle func(frame punted, flow xfrm.Selector, note func() bool) error) error {
-	noted := questions{}
+	noted := newQuestions()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case frame := <-frames:
 			flow, ok := punt.Flow(frame.bytes)
-			now := d.now()
-			key := flow // equal flows of two networks are two
-			key.Dev = strconv.Itoa(frame.network)
-			if !ok || noted.waiting(key, now) {
+			now, about := d.now(), question{flow, frame.network}
+			if !ok || noted.waiting(about, now) {
 				continue
 			}
-			if err := handle(frame, flow, func() bool { return noted.add(key, now) }); err != nil {
+			note := func() bool {
+				fits := noted.add(about, now)
+				if !fits {
+					d.tallies.refuse(frame.network)
+				}
+				return fits
+			}
+			if err := handle(frame, flow, note); err != nil {
 				return err
 			}
 		}
@@ -114,36 +126,4 @@ func (d *Daemon) acquire(frame punted) (session.Asking, events.Event, error) {
 	}
 	asking, event := v.Acquire(packet)
 	return asking, event, nil
-}
-
-// crowded is the network that has most of some hosts with a further one.
-func crowded(hosts iter.Seq[model.NextHop], further int) int {
-	of, most := map[int]int{further: 1}, further
-	for hop := range hosts {
-		of[hop.Network]++
-	}
-	for network, count := range of {
-		if count > of[most] {
-			most = network
-		}
-	}
-	return most
-}
-
-// inTurn are some hosts so that each network has its turn, the networks in any order: one that has
-// many does not keep Linux from looking for the hosts of another.
-func inTurn(hosts iter.Seq[model.NextHop]) (out []model.NextHop) {
-	byNetwork, most := map[int][]model.NextHop{}, 0
-	for hop := range hosts {
-		byNetwork[hop.Network] = append(byNetwork[hop.Network], hop)
-		most = max(most, len(byNetwork[hop.Network]))
-	}
-	for place := range most {
-		for _, own := range byNetwork {
-			if place < len(own) {
-				out = append(out, own[place])
-			}
-		}
-	}
-	return out
 }

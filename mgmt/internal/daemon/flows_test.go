@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -88,9 +87,9 @@ func TestAcquire(t *testing.T) {
 
 // TestQuestionsAreBounded: however many flows there are.
 func TestQuestionsAreBounded(t *testing.T) {
-	q, now := questions{}, time.Unix(1_700_000_000, 0)
-	flow := func(n int) xfrm.Selector {
-		return xfrm.Selector{Src: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 32)}
+	q, now := newQuestions(), time.Unix(1_700_000_000, 0)
+	flow := func(n int) question {
+		return question{flow: xfrm.Selector{Src: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 32)}}
 	}
 	for n := range mostAsked {
 		if !q.add(flow(n), now) {
@@ -100,8 +99,46 @@ func TestQuestionsAreBounded(t *testing.T) {
 	if q.add(flow(mostAsked), now.Add(askAgain-1)) || q.waiting(flow(mostAsked), now) {
 		t.Error("one too many")
 	}
-	if !q.add(flow(mostAsked), now.Add(askAgain)) || len(q) != 1 || q.waiting(flow(0), now) {
-		t.Errorf("%d are left", len(q))
+	if !q.add(flow(mostAsked), now.Add(askAgain)) || q.Len() != 1 || q.waiting(flow(0), now) {
+		t.Errorf("%d are left", q.Len())
+	}
+}
+
+// TestQuestionsOfNetworks: flows of one network, however many, keep no other network from asking
+// for SAs. It asks for no more than its share itself.
+func TestQuestionsOfNetworks(t *testing.T) {
+	r := newRig(t)
+	now := time.Unix(1_700_000_000, 0)
+	r.daemon.now = func() time.Time { return now } // none is long ago
+	frames := make(chan punted)
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan error)
+	asks := map[int]int{}
+	go func() {
+		done <- r.daemon.eachFlow(ctx, frames, func(frame punted, _ xfrm.Selector, note func() bool) error {
+			if note() {
+				asks[frame.network]++
+			}
+			return nil
+		})
+	}()
+	const few = 20
+	for sport := range uint16(2 * mostAsked) {
+		frames <- punted{asked(t, sport), 1}
+	}
+	for sport := range uint16(few) {
+		frames <- punted{asked(t, sport), 2}
+		frames <- punted{asked(t, mostAsked+sport), 1}
+	}
+	end()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if asks[1] != mostAsked || asks[2] != few {
+		t.Errorf("flows asked, by network: %v", asks)
+	}
+	if _, _, refused := r.daemon.tallies.counted(); refused[1] != mostAsked+few || refused[2] != 0 {
+		t.Errorf("packets refused, by network: %v", refused)
 	}
 }
 
@@ -384,10 +421,13 @@ func TestScanOfOneVRF(t *testing.T) {
 	for number := range 3 * mostWaited {
 		n.ask(host(1, number))
 	}
-	if len(n.asked) != mostWaited {
-		t.Errorf("%d hosts are looked for", len(n.asked))
+	if n.asked.Len() != mostWaited {
+		t.Errorf("%d hosts are looked for", n.asked.Len())
 	}
-	order := inTurn(maps.Keys(n.asked))
+	var order []model.NextHop
+	for hop := range n.asked.All() {
+		order = append(order, hop)
+	}
 	for number := range 3 {
 		if at := slices.Index(order, host(2, number)); at < 0 || at > 5 {
 			t.Errorf("host %d of the other network is number %d of %d", number, at, len(order))

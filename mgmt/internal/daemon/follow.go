@@ -4,7 +4,6 @@ package daemon
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"sallyport/mgmt/internal/model"
@@ -101,19 +100,10 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 	}
 }
 
-// ask notes a host that a packet went to. Of too many, any other one makes room, of the network
-// that has most: a scan takes no place for good, nor any of another customer.
+// ask notes a host that packets went to. Of too many the one that was noted longest ago makes room,
+// of the network that has most: a scan takes no place for good, nor any of another customer.
 func (n *neighbours) ask(hop model.NextHop) {
-	if _, has := n.asked[hop]; !has && len(n.asked) >= mostWaited {
-		most := crowded(maps.Keys(n.asked), hop.Network)
-		for other := range n.asked {
-			if other.Network == most {
-				delete(n.asked, other)
-				break
-			}
-		}
-	}
-	n.asked[hop] = n.daemon.now().Add(askedFor)
+	n.asked.Put(hop, n.daemon.now().Add(askedFor))
 }
 
 // take notes a change, and says whether the chips may have to follow: it is an address that was not
@@ -129,7 +119,7 @@ func (n *neighbours) take(change punt.Neighbour) bool {
 		if place, reached := n.heardAt(hop); !change.Failed || !ours || !reached || place != at {
 			return false
 		}
-		delete(n.asked, hop)
+		n.asked.Delete(hop)
 		_, has := n.rows[hop]
 		if has {
 			n.failed[hop] = true

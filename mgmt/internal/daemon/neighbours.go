@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"sallyport/mgmt/internal/fair"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -21,16 +22,17 @@ type neighbours struct {
 	known  map[heard]xfrm.MAC          // by Linux
 	rows   map[model.NextHop]xfrm.MAC  // on the chips
 	failed map[model.NextHop]bool      // of those, the ones that Linux has looked for in vain
-	asked  map[model.NextHop]time.Time // until when those are looked for
+	asked  *byNetwork[time.Time]       // that packets went to, until when they are sought
 	seen   map[model.NextHop]time.Time // when Linux last looked for a host on the chips
 	probes map[model.NextHop]probe     // of those that it does not know
 	left   budget                      // of this second
 	turn   int                         // the wanted host that is looked for first
 	last   time.Time                   // of the last change of the chips
-	full   map[string]bool             // by device: there was no room for a host
+	full   map[string]bool             // by device: there was no room for some host
 
-	model   *model.Model         // as the chips last had it
-	insides map[int]*model.Model // of its networks
+	model   *model.Model           // as the chips last had it
+	insides map[int]*model.Model   // of its networks
+	written map[model.NextHop]bool // hosts of neighbour lines
 }
 
 // seeker is Linux as what looks for hosts.
@@ -43,9 +45,16 @@ type seeker interface {
 
 func newNeighbours(d *Daemon, linux seeker) *neighbours {
 	return &neighbours{
-		daemon: d, linux: linux, known: map[heard]xfrm.MAC{}, failed: map[model.NextHop]bool{}, asked: map[model.NextHop]time.Time{},
+		daemon: d, linux: linux, known: map[heard]xfrm.MAC{}, failed: map[model.NextHop]bool{}, asked: placesOf[time.Time](mostWaited),
 		seen: map[model.NextHop]time.Time{}, left: perSecond, full: map[string]bool{},
 	}
+}
+
+// byNetwork are hosts that share places among their networks.
+type byNetwork[V any] = fair.Places[int, model.NextHop, V]
+
+func placesOf[V any](most int) *byNetwork[V] {
+	return fair.New[int, model.NextHop, V](most, func(hop model.NextHop) int { return hop.Network })
 }
 
 // heard is a host as Linux knows it: at a port, or in a VLAN of red.
@@ -59,7 +68,12 @@ type heard struct {
 // see takes the configuration.
 func (n *neighbours) see(m *model.Model) {
 	if m != n.model {
-		n.model, n.insides = m, m.Insides()
+		n.model, n.insides, n.written = m, m.Insides(), map[model.NextHop]bool{}
+		for network, own := range n.insides {
+			for _, line := range own.Neighs {
+				n.written[model.NextHop{Dev: line.Dev, IP: line.IP, Network: network}] = true
+			}
+		}
 	}
 }
 

@@ -55,8 +55,14 @@ func newRig(t *testing.T) *rig {
 // newSizedRig has a tree of so many leaves, as log2; 0: none.
 func newSizedRig(t *testing.T, prefixBits uint32) *rig {
 	t.Helper()
-	dir, sizes := t.TempDir(), fakebox.Small
+	sizes := fakebox.Small
 	sizes.PrefixBits = prefixBits
+	return newRigOf(t, sizes)
+}
+
+func newRigOf(t *testing.T, sizes fakebox.Sizes) *rig {
+	t.Helper()
+	dir := t.TempDir()
 	r := &rig{t: t, fake: fakebox.New(sizes), dir: dir, path: filepath.Join(dir, "c.sock"), log: &testbox.Log{}}
 	r.start()
 	t.Cleanup(func() { r.end() })

@@ -70,20 +70,26 @@ func (n *neighbours) settle() error {
 			n.turn = at + 1
 		}
 	}
-	for _, hop := range inTurn(maps.Keys(n.asked)) {
+	for hop, until := range n.asked.All() {
 		_, known := n.mac(hop)
-		if known || now.After(n.asked[hop]) || !n.resolves(hop) {
-			delete(n.asked, hop)
+		if known || now.After(until) || !n.resolves(hop) {
+			n.asked.Delete(hop)
 			continue
 		}
 		look(hop, &n.left.asked)
 	}
+	due := placesOf[bool](len(m.Learned)) // and whether Linux knows them
 	for hop := range m.Learned {
-		switch _, known := n.mac(hop); {
-		case !n.resolves(hop):
+		_, known := n.mac(hop) // not if it is of before this daemon, or Linux has forgotten it
+		if (!known || now.Sub(n.seen[hop]) > refresh) && n.resolves(hop) {
+			due.Put(hop, known)
+		}
+	}
+	for hop, known := range due.All() {
+		switch {
 		case !known:
-			look(hop, &n.left.refreshed) // of before this daemon, or Linux has forgotten it
-		case n.left.refreshed > 0 && now.Sub(n.seen[hop]) > refresh:
+			look(hop, &n.left.refreshed)
+		case n.left.refreshed > 0:
 			n.left.refreshed--
 			n.seen[hop] = now
 			n.probe(hop)
