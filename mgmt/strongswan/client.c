@@ -119,20 +119,20 @@ static void log_notes(json_object *reply) {
   }
 }
 
-bool client_batch(client_t *this, const line_t *words, line_t *why) {
+status_t client_batch(client_t *this, const line_t *words, line_t *why) {
   line_t request = LINE_EMPTY;
   line_add(&request, "\"do\":\"batch\",\"lines\":[");
   line_add_string(&request, words->text);
   line_add(&request, "]");
   request.too_long |= words->too_long;
   json_object *reply = NULL;
-  bool ok = client_ask(this, &request, &reply, why) == SUCCESS;
+  status_t status = client_ask(this, &request, &reply, why);
   line_wipe(&request);
-  if (ok) {
+  if (status == SUCCESS) {
     log_notes(reply);
     json_object_put(reply);
   }
-  return ok;
+  return status;
 }
 
 void client_destroy(client_t *this) {

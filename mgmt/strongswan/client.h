@@ -20,8 +20,8 @@ client_t *client_create();
 // daemon may see it twice.
 status_t client_ask(client_t *this, const line_t *request, json_object **reply, line_t *why);
 
-// Has the daemon carry out one line of ip xfrm; all of it or nothing.
-bool client_batch(client_t *this, const line_t *words, line_t *why);
+// Has the daemon carry out one line of ip xfrm; all of it or nothing. The same answers.
+status_t client_batch(client_t *this, const line_t *words, line_t *why);
 
 void client_destroy(client_t *this);
 

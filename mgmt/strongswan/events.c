@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "state.h"
+
 static const char *text(json_object *event, const char *name) {
   json_object *field;
   return json_object_object_get_ex(event, name, &field) ? json_object_get_string(field) : "";
@@ -90,7 +92,7 @@ static void acquire(events_t *this, json_object *event) {
 
 static void restart(events_t *this, json_object *event) {
   DBG1(DBG_KNL, "the chips have lost their configuration: installing policies again, rekeying all CHILD_SAs");
-  policies_restore(this->policies);
+  policies_resume(this->policies, TRUE);
   installed_replace(this->installed, NULL);
 }
 
@@ -107,6 +109,22 @@ void events_handle(events_t *this, json_object *event) {
     }
   }
   DBG2(DBG_KNL, "sallyportd: %s", json_object_to_json_string(event));
+}
+
+// Deletes an SA that charon has deleted while the daemon was away.
+static status_t take_away(events_t *this, const installed_sa_t *sa) {
+  line_t words = LINE_EMPTY, why = LINE_EMPTY;
+
+  state_delete_words(&words, sa->src, sa->dst, sa->spi);
+  status_t status = client_batch(this->client, &words, &why);
+  if (status == INVALID_STATE) {
+    return status;
+  }
+  if (status != SUCCESS) {
+    DBG1(DBG_KNL, "unable to delete SA with SPI %.8x: %s", ntohl(sa->spi), why.text);
+  }
+  installed_remove(this->installed, sa->spi, sa->dst);
+  return SUCCESS;
 }
 
 // Asks for what events would have told of an SA. INVALID_ARG if the box has it no longer; anything
@@ -133,20 +151,29 @@ void events_resume(events_t *this) {
   enumerator_t *each = sas->create_enumerator(sas);
   status_t status = SUCCESS;
   installed_sa_t *sa;
+  int asked = 0;
 
   while ((status == SUCCESS || status == INVALID_ARG) && each->enumerate(each, &sa)) {
+    if (sa->owed) {
+      status = take_away(this, sa);
+      continue;
+    }
     status = catch_up(this, sa);
+    asked++;
     if (status == INVALID_ARG) {
       gone->insert_last(gone, sa);
     }
   }
   each->destroy(each);
   // A daemon that is away again will be there again, and everything be asked again.
-  if ((status == SUCCESS || status == INVALID_ARG) && gone->get_count(gone)) {
+  if (status == SUCCESS || status == INVALID_ARG) {
     // A reset takes all SAs, a hard limit single ones. Were they all, replacing them is right too.
-    if (gone->get_count(gone) == sas->get_count(sas)) {
+    if (asked && gone->get_count(gone) == asked) {
       restart(this, NULL);
     } else {
+      // Policies are lost with some SAs if others were added behind a reset, and without any SA
+      // there is no telling.
+      policies_resume(this->policies, !asked || gone->get_count(gone));
       each = gone->create_enumerator(gone);
       while (each->enumerate(each, &sa)) {
         expired(sa, TRUE);

@@ -59,6 +59,17 @@ bool installed_remove(installed_t *this, uint32_t spi, host_t *dst) {
   return sa != NULL;
 }
 
+bool installed_owe(installed_t *this, uint32_t spi, host_t *dst) {
+  installed_sa_t name = {.spi = spi, .dst = dst};
+  this->mutex->lock(this->mutex);
+  installed_sa_t *sa = this->sas->get(this->sas, &name);
+  if (sa) {
+    sa->owed = TRUE;
+  }
+  this->mutex->unlock(this->mutex);
+  return sa != NULL;
+}
+
 void installed_clear(installed_t *this) {
   installed_sa_t *sa;
   this->mutex->lock(this->mutex);
@@ -77,7 +88,7 @@ void installed_replace(installed_t *this, host_t *peer) {
   enumerator_t *sas = this->sas->create_enumerator(this->sas);
   while (sas->enumerate(sas, NULL, &sa)) {
     // One of the two SAs of a CHILD_SA stands for both. This does no more than queue a job.
-    if (sa->inbound && (!peer || peer->ip_equals(peer, sa->src))) {
+    if (sa->inbound && !sa->owed && (!peer || peer->ip_equals(peer, sa->src))) {
       charon->kernel->expire(charon->kernel, IPPROTO_ESP, sa->spi, sa->dst, FALSE);
     }
   }
@@ -91,7 +102,9 @@ linked_list_t *installed_list(installed_t *this) {
   this->mutex->lock(this->mutex);
   enumerator_t *sas = this->sas->create_enumerator(this->sas);
   while (sas->enumerate(sas, NULL, &sa)) {
-    copy->insert_last(copy, create_sa(sa->spi, sa->src, sa->dst, sa->inbound));
+    installed_sa_t *one = create_sa(sa->spi, sa->src, sa->dst, sa->inbound);
+    one->owed = sa->owed;
+    copy->insert_last(copy, one);
   }
   sas->destroy(sas);
   this->mutex->unlock(this->mutex);

@@ -10,12 +10,14 @@ typedef struct {
   uint32_t spi;
   host_t *src, *dst;
   bool inbound;
+  // charon has deleted it, and the box has not been told yet.
+  bool owed;
 } installed_sa_t;
 
 void installed_sa_destroy(installed_sa_t *this);
 
-// The SAs that charon has had installed and has not deleted. The box may have fewer: it deletes
-// them at hard limits in time, and a reset takes them all.
+// The SAs that charon has had installed, until the box has been told to delete them. The box may
+// have fewer: it deletes them at hard limits in time, and a reset takes them all.
 typedef struct installed_t installed_t;
 
 installed_t *installed_create();
@@ -24,6 +26,9 @@ void installed_add(installed_t *this, const kernel_ipsec_sa_id_t *id, bool inbou
 
 // FALSE if it was not there.
 bool installed_remove(installed_t *this, uint32_t spi, host_t *dst);
+
+// Marks one as owed. FALSE if it was not there.
+bool installed_owe(installed_t *this, uint32_t spi, host_t *dst);
 void installed_clear(installed_t *this);
 
 // Has charon replace every SA now, or with a peer those that it sends under.

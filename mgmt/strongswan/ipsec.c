@@ -76,7 +76,7 @@ METHOD(kernel_ipsec_t, add_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id
 
   if (!state_add_words(&words, id, data, &why)) {
     status = NOT_SUPPORTED;
-  } else if (!client_batch(this->client, &words, &why)) {
+  } else if (client_batch(this->client, &words, &why) != SUCCESS) {
     status = FAILED;
   }
   line_wipe(&words);
@@ -127,14 +127,17 @@ METHOD(kernel_ipsec_t, del_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id
 
   // charon deletes the SA of an SPI that it has only reserved, too. The daemon forgets such
   // by itself.
-  if (!installed_remove(this->installed, id->spi, id->dst)) {
+  if (!installed_owe(this->installed, id->spi, id->dst)) {
     return SUCCESS;
   }
-  // deleteall finds nothing wrong with an SA that the daemon has deleted at its hard limit, or a
-  // reset has.
-  line_add(&words, "xfrm state deleteall ");
-  state_name_words(&words, id);
-  if (!client_batch(this->client, &words, &why)) {
+  // The daemon may have deleted the SA at its hard limit, or a reset has.
+  state_delete_words(&words, id->src, id->dst, id->spi);
+  status_t status = client_batch(this->client, &words, &why);
+  // charon has forgotten it. If the daemon has not heard of it, it is deleted when that is back.
+  if (status != INVALID_STATE) {
+    installed_remove(this->installed, id->spi, id->dst);
+  }
+  if (status != SUCCESS) {
     DBG1(DBG_KNL, "unable to delete SA with SPI %.8x: %s", ntohl(id->spi), why.text);
     return FAILED;
   }
@@ -146,21 +149,23 @@ METHOD(kernel_ipsec_t, flush_sas, status_t, ipsec_t *this) {
 
   installed_clear(this->installed);
   line_add(&words, "xfrm state flush");
-  if (!client_batch(this->client, &words, &why)) {
+  if (client_batch(this->client, &words, &why) != SUCCESS) {
     DBG1(DBG_KNL, "unable to flush SAs: %s", why.text);
     return FAILED;
   }
   return SUCCESS;
 }
 
+// charon has each inbound policy installed twice, for the host and for forwarded packets. In the
+// box `in` is for both, and two that differ for a moment would be refused.
 METHOD(kernel_ipsec_t, add_policy, status_t, ipsec_t *this, kernel_ipsec_policy_id_t *id,
        kernel_ipsec_manage_policy_t *data) {
-  return policies_add(this->policies, id, data);
+  return id->dir == POLICY_FWD ? SUCCESS : policies_add(this->policies, id, data);
 }
 
 METHOD(kernel_ipsec_t, query_policy, status_t, ipsec_t *this, kernel_ipsec_policy_id_t *id,
        kernel_ipsec_query_policy_t *data, time_t *use_time) {
-  static const char *directions[] = {[POLICY_IN] = "in", [POLICY_OUT] = "out", [POLICY_FWD] = "fwd"};
+  static const char *directions[] = {[POLICY_IN] = "in", [POLICY_OUT] = "out", [POLICY_FWD] = "in"};
   line_t request = LINE_EMPTY, fields = LINE_EMPTY, why = LINE_EMPTY;
   selector_t selector;
   json_object *reply;
@@ -185,7 +190,7 @@ METHOD(kernel_ipsec_t, query_policy, status_t, ipsec_t *this, kernel_ipsec_polic
 
 METHOD(kernel_ipsec_t, del_policy, status_t, ipsec_t *this, kernel_ipsec_policy_id_t *id,
        kernel_ipsec_manage_policy_t *data) {
-  return policies_remove(this->policies, id, data);
+  return id->dir == POLICY_FWD ? SUCCESS : policies_remove(this->policies, id, data);
 }
 
 METHOD(kernel_ipsec_t, flush_policies, status_t, ipsec_t *this) { return policies_flush(this->policies); }

@@ -13,7 +13,7 @@ typedef struct {
   char *name;
   // What follows them in the box, NULL if that is not known.
   char *installed;
-  // wanted_t*, the best first.
+  // wanted_t*, the best first. Empty: the box has not been told yet to delete it.
   linked_list_t *wanted;
 } entry_t;
 
@@ -52,24 +52,33 @@ static entry_t *entry_of(policies_t *this, const char *name) {
   return entry;
 }
 
-// Installs the first of the wanted policies, unless the box has it already.
+static wanted_t *best_of(entry_t *entry) {
+  wanted_t *best = NULL;
+  entry->wanted->get_first(entry->wanted, (void **)&best);
+  return best;
+}
+
+// Installs the first of the wanted policies.
 static bool install(policies_t *this, entry_t *entry, line_t *why) {
   line_t words = LINE_EMPTY;
-  wanted_t *best;
+  wanted_t *best = best_of(entry);
 
-  entry->wanted->get_first(entry->wanted, (void **)&best);
-  if (entry->installed && streq(entry->installed, best->words)) {
-    return TRUE;
-  }
   line_add(&words, "xfrm policy update %s %s", entry->name, best->words);
   free(entry->installed);
-  entry->installed = client_batch(this->client, &words, why) ? strdup(best->words) : NULL;
+  entry->installed = client_batch(this->client, &words, why) == SUCCESS ? strdup(best->words) : NULL;
   return entry->installed != NULL;
 }
 
-static bool uninstall(policies_t *this, entry_t *entry, line_t *why) {
+// The same, unless the box has it already.
+static bool keep(policies_t *this, entry_t *entry, line_t *why) {
+  return entry->installed && streq(entry->installed, best_of(entry)->words) ? TRUE : install(this, entry, why);
+}
+
+static status_t uninstall(policies_t *this, entry_t *entry, line_t *why) {
   line_t words = LINE_EMPTY;
   line_add(&words, "xfrm policy delete %s", entry->name);
+  free(entry->installed);
+  entry->installed = NULL;
   return client_batch(this->client, &words, why);
 }
 
@@ -113,7 +122,8 @@ status_t policies_add(policies_t *this, const kernel_ipsec_policy_id_t *id,
   this->mutex->lock(this->mutex);
   entry_t *entry = entry_of(this, name.text);
   insert(entry, one);
-  bool ok = install(this, entry, &why);
+  // Said again though the box should have it: if others took it away, a rekey mends that.
+  bool ok = best_of(entry) == one ? install(this, entry, &why) : keep(this, entry, &why);
   if (!ok) {
     // The CHILD_SA fails. What the box had before it still has.
     entry->wanted->remove(entry->wanted, one, NULL);
@@ -143,10 +153,14 @@ status_t policies_remove(policies_t *this, const kernel_ipsec_policy_id_t *id,
   entry_t *entry = this->entries->get(this->entries, name.text);
   if (entry && take_out(entry, like)) {
     if (entry->wanted->get_count(entry->wanted)) {
-      status = install(this, entry, &why) ? SUCCESS : FAILED;
+      status = keep(this, entry, &why) ? SUCCESS : FAILED;
     } else {
-      status = uninstall(this, entry, &why) ? SUCCESS : FAILED;
-      forget(this, entry);
+      status = uninstall(this, entry, &why);
+      // charon has forgotten it. If the daemon has not heard of it, it is deleted later.
+      if (status != INVALID_STATE) {
+        forget(this, entry);
+      }
+      status = status == SUCCESS ? SUCCESS : FAILED;
     }
   }
   this->mutex->unlock(this->mutex);
@@ -164,7 +178,7 @@ status_t policies_flush(policies_t *this) {
 
   line_add(&words, "xfrm policy flush");
   this->mutex->lock(this->mutex);
-  bool ok = client_batch(this->client, &words, &why);
+  bool ok = client_batch(this->client, &words, &why) == SUCCESS;
   if (ok) {
     entries = this->entries->create_enumerator(this->entries);
     while (entries->enumerate(entries, NULL, &entry)) {
@@ -179,7 +193,7 @@ status_t policies_flush(policies_t *this) {
   return ok ? SUCCESS : FAILED;
 }
 
-void policies_restore(policies_t *this) {
+void policies_resume(policies_t *this, bool lost) {
   enumerator_t *entries;
   entry_t *entry;
 
@@ -187,9 +201,12 @@ void policies_restore(policies_t *this) {
   entries = this->entries->create_enumerator(this->entries);
   while (entries->enumerate(entries, NULL, &entry)) {
     line_t why = LINE_EMPTY;
-    free(entry->installed);
-    entry->installed = NULL;
-    if (!install(this, entry, &why)) {
+    if (!best_of(entry)) {
+      if (uninstall(this, entry, &why) != INVALID_STATE) {
+        this->entries->remove_at(this->entries, entries);
+        destroy_entry(entry);
+      }
+    } else if (lost && !install(this, entry, &why)) {
       DBG1(DBG_KNL, "unable to restore policy %s: %s", entry->name, why.text);
     }
   }

@@ -20,8 +20,9 @@ status_t policies_remove(policies_t *this, const kernel_ipsec_policy_id_t *id,
                          const kernel_ipsec_manage_policy_t *policy);
 status_t policies_flush(policies_t *this);
 
-// Installs everything again, for the chips have lost it.
-void policies_restore(policies_t *this);
+// The daemon is there again: takes away what it was not told to delete. `lost`: the chips have lost
+// their configuration, so installs everything again.
+void policies_resume(policies_t *this, bool lost);
 
 // Does not touch the box: installed policies stay.
 void policies_destroy(policies_t *this);

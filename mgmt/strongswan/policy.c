@@ -38,11 +38,6 @@ static const char *missing(const kernel_ipsec_policy_id_t *id, const kernel_ipse
   if (policy->type != POLICY_IPSEC) {
     return NULL;
   }
-  // In Linux such a policy lets decrypted packets through, past drop policies. Here it would let
-  // clear packets in.
-  if (!policy->sa->reqid) {
-    return "policies without an SA are not supported: leave policies_fwd_out off";
-  }
   if (!policy->sa->esp.use || policy->sa->ah.use || policy->sa->ipcomp.transform != IPCOMP_NONE) {
     return "only ESP is supported";
   }
@@ -65,7 +60,7 @@ static void add_template(line_t *words, const kernel_ipsec_manage_policy_t *poli
 
 wanted_t *wanted_create(const kernel_ipsec_policy_id_t *id, const kernel_ipsec_manage_policy_t *policy, line_t *name,
                         line_t *why) {
-  static const char *directions[] = {[POLICY_IN] = "in", [POLICY_OUT] = "out", [POLICY_FWD] = "fwd"};
+  static const char *directions[] = {[POLICY_IN] = "in", [POLICY_OUT] = "out"};
   const char *lack = missing(id, policy);
   line_t words = LINE_EMPTY;
   selector_t selector;

@@ -5,7 +5,9 @@
 
 #include "suite.h"
 
-// The longest packet that an SA may pad to; the box pads to less where less fits.
+// The shortest and the longest packet that an SA may pad to; the box pads to less where less fits.
+// No packet is shorter than an IPv4 header, so nothing needs padding to less.
+#define SHORTEST_PADDING 20
 #define LONGEST_PADDING 9582
 // The box has windows of 64 packets and more; charon's default is 32. A larger one accepts nothing
 // that the smaller would not, were it to come earlier (RFC 4303, 3.4.3).
@@ -67,8 +69,13 @@ static uint32_t window(const kernel_ipsec_add_sa_t *sa) {
   return max(sa->replay_window, SMALLEST_WINDOW);
 }
 
-void state_name_words(line_t *words, const kernel_ipsec_sa_id_t *id) {
-  line_add(words, "src %H dst %H proto esp spi 0x%08x", id->src, id->dst, ntohl(id->spi));
+static void name_words(line_t *words, host_t *src, host_t *dst, uint32_t spi) {
+  line_add(words, "src %H dst %H proto esp spi 0x%08x", src, dst, ntohl(spi));
+}
+
+void state_delete_words(line_t *words, host_t *src, host_t *dst, uint32_t spi) {
+  line_add(words, "xfrm state deleteall ");
+  name_words(words, src, dst, spi);
 }
 
 bool state_add_words(line_t *words, const kernel_ipsec_sa_id_t *id, const kernel_ipsec_add_sa_t *sa, line_t *why) {
@@ -78,14 +85,14 @@ bool state_add_words(line_t *words, const kernel_ipsec_sa_id_t *id, const kernel
     return FALSE;
   }
   line_add(words, "xfrm state add ");
-  state_name_words(words, id);
+  name_words(words, id->src, id->dst, id->spi);
   line_add(words, " reqid %u mode %s dir %s replay-window %u", sa->reqid,
            sa->mode == MODE_TUNNEL ? "tunnel" : "transport", sa->inbound ? "in" : "out", window(sa));
   if (id->if_id) {
     line_add(words, " if_id %u", id->if_id);
   }
   add_flags(words, sa);
-  if (sa->tfc && !sa->inbound && sa->mode == MODE_TUNNEL) {
+  if (sa->tfc >= SHORTEST_PADDING && !sa->inbound && sa->mode == MODE_TUNNEL) {
     line_add(words, " tfcpad %u", min(sa->tfc, LONGEST_PADDING));
   }
   add_limit(words, "byte-soft", sa->lifetime->bytes.rekey);

@@ -11,7 +11,8 @@
 // the box says why.
 bool state_add_words(line_t *words, const kernel_ipsec_sa_id_t *id, const kernel_ipsec_add_sa_t *sa, line_t *why);
 
-// Writes what names an SA: `src … dst … proto esp spi …`.
-void state_name_words(line_t *words, const kernel_ipsec_sa_id_t *id);
+// Writes `xfrm state deleteall …` for an SA, which finds nothing wrong with one that is not there.
+// `spi` is in network order.
+void state_delete_words(line_t *words, host_t *src, host_t *dst, uint32_t spi);
 
 #endif

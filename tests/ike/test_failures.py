@@ -30,7 +30,7 @@ def test_refused_batch(fresh: tuple[Charon, Charon], refused: str) -> None:
         charon.box.wait_until_empty()
     a.box.relay.refuse = nothing_refused
     a.initiate("net")
-    b.box.wait(lambda: len(b.box.states) == 2 and len(b.box.policies) == 3)
+    b.box.wait(lambda: len(b.box.states) == 2 and len(b.box.policies) == 2)
     agree(a.box, b.box)
 
 
@@ -43,7 +43,7 @@ def test_refused_rekey(fresh: tuple[Charon, Charon]) -> None:
     a.swanctl("--rekey", "--child", "net")
     a.wait_for_log(f"unable to add inbound SA .*: {SENTENCE}")
     both[1].wait(lambda: len(both[1].states) == 2)
-    assert both[0].spis() == before == both[1].spis() and [len(d.policies) for d in both] == [3, 3]
+    assert both[0].spis() == before == both[1].spis() and [len(d.policies) for d in both] == [2, 2]
 
 
 def test_daemon_dies_and_returns(fresh: tuple[Charon, Charon]) -> None:
@@ -151,7 +151,7 @@ def test_acquire(fresh: tuple[Charon, Charon], packet: dict, said: str) -> None:
     da, db = a.box, b.box
     b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
     a.load(child("net", 1, 2, "esp_proposals = aes256gcm16\n start_action = trap"))
-    da.wait(lambda: len(da.policies) == 3)
+    da.wait(lambda: len(da.policies) == 2)
     trap = da.policy("out")
     assert trap.priority == 383616 and not da.states
     reqid = int(re.findall(r"reqid (\d+)", trap.tmpl)[0])
@@ -162,7 +162,7 @@ def test_acquire(fresh: tuple[Charon, Charon], packet: dict, said: str) -> None:
     da.wait(lambda: len(da.states) == 2 and da.policy("out").priority == 383615)
     db.wait(lambda: len(db.states) == 2)
     agree(da, db)
-    assert da.only("out").reqid == reqid and len(da.policies) == 3
+    assert da.only("out").reqid == reqid and len(da.policies) == 2
     a.swanctl("--terminate", "--child", "net")
     da.wait(lambda: not da.states and da.policy("out") == trap)
     a.load("")
@@ -177,7 +177,7 @@ def test_shunts(fresh: tuple[Charon, Charon]) -> None:
         child("clear", 1, 3, "mode = pass\n start_action = trap")
         + child("shut", 1, 4, "mode = drop\n start_action = trap")
     )
-    da.wait(lambda: len(da.policies) == 6)
+    da.wait(lambda: len(da.policies) == 4)
     rules = {(p.selector, p.dir): (p.action, p.priority) for p in da.policies}
     assert (
         rules["src 10.1.0.0/16 dst 10.3.0.0/16", "out"]
@@ -188,6 +188,66 @@ def test_shunts(fresh: tuple[Charon, Charon]) -> None:
     for name in ("clear", "shut"):
         a.swanctl("--uninstall", "--child", name)
     da.wait(lambda: not da.policies)
+
+
+def test_shunt_behind_a_child(fresh: tuple[Charon, Charon]) -> None:
+    """What a child protects is discarded while its CHILD_SA is not there: a shunt of the same
+    selectors stands in the box before it and behind it."""
+    a, b = fresh
+    a.load(
+        child("guard", 1, 2, "mode = drop\n start_action = trap") + child("net", 1, 2, "esp_proposals = aes256gcm16")
+    )
+    b.load(child("net", 2, 1, "esp_proposals = aes256gcm16"))
+    actions = lambda: {p.dir: p.action if not p.tmpl else "protect" for p in a.box.policies}  # noqa: E731
+    a.box.wait(lambda: actions() == {"out": "block", "in": "block"})
+    a.initiate("net")
+    b.box.wait(lambda: len(b.box.states) == 2)
+    assert actions() == {"out": "protect", "in": "protect"}
+    a.swanctl("--terminate", "--child", "net")
+    a.box.wait(lambda: actions() == {"out": "block", "in": "block"} and not a.box.states)
+    a.swanctl("--uninstall", "--child", "guard")
+    a.box.wait(lambda: not a.box.policies)
+
+
+def test_deleted_while_the_daemon_is_away(fresh: tuple[Charon, Charon]) -> None:
+    """What charon deletes meanwhile leaves the box when the daemon is there again, and the tunnel
+    can be made anew."""
+    a, _ = fresh
+    both = installed(fresh)
+    a.box.stop()
+    a.wait_for_log(r"connection to sallyportd at \S+ lost \(")
+    a.swanctl("--terminate", "--ike", "t", "--timeout", "60")
+    a.wait_for_log("unable to delete policy .* out")
+    a.box.start()
+    for box in both:
+        box.wait_until_empty()
+    installed(fresh)
+    agree(*both)
+
+
+def test_policies_flushed_by_others(fresh: tuple[Charon, Charon]) -> None:
+    """The next rekey brings them back."""
+    a, _ = fresh
+    both = installed(fresh)
+    before, policies = both[0].spis(), both[0].policies
+    both[0].ask("batch", lines=["xfrm policy flush"])
+    a.swanctl("--rekey", "--child", "net")
+    wait_until_replaced(before, *both)
+    assert both[0].policies == policies
+
+
+def test_traps_after_a_reset(fresh: tuple[Charon, Charon]) -> None:
+    """The chips are reset while the daemon is down, and charon has policies without any SA: they
+    come back."""
+    a, _ = fresh
+    a.load(child("net", 1, 2, "start_action = trap") + child("clear", 1, 3, "mode = pass\n start_action = trap"))
+    a.box.wait(lambda: len(a.box.policies) == 4)
+    policies = a.box.policies
+    a.box.stop()
+    a.box.reset()
+    a.box.start()
+    a.wait_for_log("is there again")
+    a.box.wait(lambda: a.box.policies == policies)
 
 
 def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
@@ -206,7 +266,7 @@ def test_peer_moves(fresh: tuple[Charon, Charon]) -> None:
     wait_until_replaced(before, *both)
     assert {both[0].only("in").src, both[0].only("out").dst} == {"10.9.0.22"}
     assert not [line for line in both[0].lines[mark:] if "state update" in line]
-    assert "dst 10.9.0.22 proto esp" in both[0].policy("out").tmpl and len(both[0].policies) == 3
+    assert "dst 10.9.0.22 proto esp" in both[0].policy("out").tmpl and len(both[0].policies) == 2
     # the peer does not know of its new address
     agree(*both, alike=("mode", "suite", "keys", "spi"))
 

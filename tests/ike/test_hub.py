@@ -41,7 +41,7 @@ def test_spokes_meet_through_the_hub(hub: Charon, fresh: tuple[Charon, Charon]) 
     for name in SPOKES:
         spokes.initiate(name)
     for box in both:
-        box.wait(lambda box=box: len(box.states) == 4 and len(box.policies) == 6)
+        box.wait(lambda box=box: len(box.states) == 4 and len(box.policies) == 4)
     agree(*both)
     frames = {"left": 5, "right": 8}
 

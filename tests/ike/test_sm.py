@@ -70,7 +70,7 @@ def connected(
     two[0].initiate("net")
     both = two[0].box, two[1].box
     for one in both:
-        one.wait(lambda one=one: len(one.states) == 2 and len(one.policies) == 3)
+        one.wait(lambda one=one: len(one.states) == 2 and len(one.policies) == 2)
     agree(*both)
     return both
 
