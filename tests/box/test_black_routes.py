@@ -61,6 +61,23 @@ def test_clear_packets_reach_each_host(make_box) -> None:
     judged(outcome.out, [(p, MAC[p.dst]) for p in inner if p.dst in MAC])
 
 
+@pytest.mark.parametrize("known", [0, 1])
+@pytest.mark.parametrize(("bits", "others"), [(127, ["::4"]), (126, ["::4", "::6", "::7"])])
+def test_hosts_of_a_network_of_routers_have_their_own_addresses(
+    make_box, bits: int, others: list[str], known: int
+) -> None:
+    network = "2001:db8:f0"
+    own = f"addr add {network}::5/{bits} dev black\n" + BLACK.splitlines(keepends=True)[0]
+    own += f"neigh add 10.0.0.20 lladdr {MAC['10.0.0.20']} dev black\n"
+    hosts = {network + host: f"02:00:00:00:00:0{host[-1]}" for host in others[:known]}
+    lines = "".join(f"neigh add {host} lladdr {station} dev black\n" for host, station in hosts.items())
+    inner = [packet(network + host, n) for n, host in enumerate(others)]
+    outcome = make_box(own + lines + ALLOW).red([ETHERNET / p for p in inner])
+    silent = len(others) - known
+    assert outcome.named() == ({"outer.drop_unresolved": silent} if silent else {})
+    judged(outcome.out, [(p, hosts[p.dst]) for p in inner if p.dst in hosts])
+
+
 def test_one_rule_leads_to_each_network_by_its_longest_prefix(make_box) -> None:
     """Two hundred nested routes, and nothing to name a next hop but them."""
     dice = random.Random(28)

@@ -68,6 +68,62 @@ def test_clear_packets_go_by_routes_too(make_box) -> None:
     assert [Ether(frame).dst for frame in outcome.out] == [mac("10.0.0.2"), mac("10.0.0.1"), mac("10.0.0.1")]
 
 
+LONG = {
+    ip_network("::/0"): GATEWAYS[6][0],
+    ip_network("2001:db8:9::/64"): GATEWAYS[6][1],
+    ip_network("2001:db8:9::4/126"): GATEWAYS[6][2],
+    ip_network("2001:db8:9::6/127"): GATEWAYS[6][3],
+    ip_network("2001:db8:9::7/128"): GATEWAYS[6][4],
+    ip_network("2001:db8::99/128"): GATEWAYS[6][5],
+}
+
+
+@pytest.mark.parametrize("port", ["red", "clear", "black"])
+def test_a_route_to_one_address_leads_to_its_gateway(make_box, port: str) -> None:
+    """Out of a tunnel, and in clear at both ports: also from the port's own network. A neighbour
+    line of the address comes first."""
+    routes, tunnel, own = Routes(LONG), Tunnel(), "02:00:00:00:00:77"
+    dev = "black" if port == "black" else "red"
+    network = (RED + NEIGHBOURS + f"neigh add 2001:db8:9::a lladdr {own} dev red\n").replace("dev red", f"dev {dev}")
+    network += routes.lines(dev) + f"route add 2001:db8:9::a/128 via {GATEWAYS[6][6]} dev {dev}\n"
+    inner = [packet(f"2001:db8:9::{n:x}", n) for n in range(3, 11)] + [packet("2001:db8::99"), packet("3000::1")]
+    if port == "black":
+        allow = "xfrm policy add src 2001:db8:f::/48 dst ::/0 dir out action allow\n"
+        red = Ether(dst="02:72:00:00:00:01", src=ETHERNET.src)
+        outcome = make_box(network + allow).red([red / p for p in inner])
+    elif port == "clear":
+        allow = "xfrm policy add src 2001:db8:f::/48 dst ::/0 dir in action allow\n"
+        outcome = make_box("addr add 192.0.2.1/24 dev black\n" + network + PEER + allow).black(
+            [ETHERNET / p for p in inner]
+        )
+    else:
+        sender = tunnel.peer_sender()
+        outcome = make_box(tunnel.batch() + network + PEER).black([ETHERNET / sender.encrypt(p) for p in inner])
+    assert outcome.named() == {}
+    led = [own if p.dst == "2001:db8:9::a" else mac(routes.leads(p.dst) or "") for p in inner]
+    for frame, sent, station in zip(outcome.out, inner, led, strict=True):
+        assert (Ether(frame).dst, frame[14 : 14 + len(sent)]) == (station, forwarded(bytes(sent))), sent.dst
+
+
+@pytest.mark.parametrize("known", [0, 1])
+@pytest.mark.parametrize(("bits", "others"), [(127, ["::4"]), (126, ["::4", "::6", "::7"])])
+def test_hosts_of_a_network_of_routers_have_their_own_addresses(
+    make_box, bits: int, others: list[str], known: int
+) -> None:
+    """A packet to one that is not known is for the CPU, which asks for the host."""
+    tunnel, network = Tunnel(), "2001:db8:f0"
+    own = f"addr add {network}::5/{bits} dev red\n" + RED.splitlines(keepends=True)[0]
+    own += f"neigh add 10.0.0.1 lladdr {mac('10.0.0.1')} dev red\n"
+    hosts = {network + host: f"02:00:00:00:00:0{host[-1]}" for host in others[:known]}
+    lines = "".join(f"neigh add {host} lladdr {station} dev red\n" for host, station in hosts.items())
+    inner = [packet(network + host, n) for n, host in enumerate(others)]
+    sender = tunnel.peer_sender()
+    outcome = make_box(tunnel.batch() + own + lines + PEER).black([ETHERNET / sender.encrypt(p) for p in inner])
+    silent = len(others) - known
+    assert outcome.named() == ({"inner.punt_tunnel_host": silent} if silent else {})
+    assert [Ether(frame).dst for frame in outcome.out] == list(hosts.values())
+
+
 def test_routes_change_and_a_full_tree_refuses(tmp_path: Path) -> None:
     """After each change the next packet goes where it says; a batch without room changes
     nothing."""

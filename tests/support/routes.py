@@ -34,8 +34,8 @@ def drawn(dice: random.Random, count: int) -> Routes:
             near = int(ip_address("172.16.0.0")) | dice.getrandbits(20) >> dice.randrange(14)
             net: Network = IPv4Network((near, dice.choice([12, 13, 14, 16, 19, 20, 23, 24, 27, 30, 32])), strict=False)
         else:
-            near = int(ip_address("2001:db8:100::")) | dice.getrandbits(88) >> dice.randrange(24) & ~((1 << 64) - 1)
-            net = IPv6Network((near, dice.choice([32, 40, 41, 47, 48, 56, 60, 63, 64])), strict=False)
+            near = int(ip_address("2001:db8:100::")) | dice.getrandbits(88) >> dice.randrange(24)
+            net = IPv6Network((near, dice.choice([32, 40, 41, 47, 48, 56, 60, 63, 64, 126, 127, 128])), strict=False)
         if not net.overlaps(ip_network("10.0.0.0/24" if net.version == 4 else "2001:db8::/64")):
             routes[net] = dice.choice(GATEWAYS[net.version])
     return Routes(routes)

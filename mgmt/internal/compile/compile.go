@@ -38,6 +38,10 @@ type Placed struct {
 	Age      uint64
 	Pos      xfrm.Pos
 	Optional bool // it is left out where the table is full
+	// Route is, of a row of hosts, the route that it is for; invalid: it is for the host itself.
+	// Set is that of Linux's routes which has it; empty: it is a written one.
+	Route netip.Prefix
+	Set   string
 }
 
 // Target is what the tables should hold.
@@ -73,6 +77,8 @@ type Target struct {
 	// Networks are the rows of VLANs that are in VRFs; nil of a part.
 	Networks map[int]Row
 	NoWay    map[string][]netip.Prefix
+	// NoRows are small routes of Linux for which there are no rows of hosts, by set.
+	NoRows map[string][]netip.Prefix
 	// Leads are the next hops that rows of SAs and policies lead to.
 	Leads []Lead
 	// Part says what the tables hold besides, if the target is of a part alone: all that it does
@@ -124,7 +130,7 @@ func Compile(m *model.Model, old *Image, sizes Sizes, reuse bool, r *model.Repor
 
 func newCompiler(m *model.Model, old *Image, sizes Sizes, r *model.Report) *compiler {
 	c := &compiler{m: m, old: old, sizes: sizes, report: r, hopRows: map[model.NextHop]int{}, sets: map[*model.SA][]set{}, selector: map[*model.SA]xfrm.Selector{}, group: map[*model.SA]*group{}}
-	c.out = Target{Named: map[Destination][]Placed{}, Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Hosts: map[string][]Placed{}, Ways: map[string][]Way{}, NoWay: map[string][]netip.Prefix{}, Wanted: map[model.NextHop]bool{}}
+	c.out = Target{Named: map[Destination][]Placed{}, Leaves: map[string]bool{}, Selectors: map[int]Row{}, Tunnels: map[int]Row{}, Dummies: map[int]Row{}, Hops: map[string]map[int]Hop{}, Hosts: map[string][]Placed{}, Ways: map[string][]Way{}, NoWay: map[string][]netip.Prefix{}, NoRows: map[string][]netip.Prefix{}, Wanted: map[model.NextHop]bool{}}
 	return c
 }
 

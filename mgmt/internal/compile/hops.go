@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"sallyport/mgmt/internal/hostroutes"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -117,29 +118,62 @@ func (c *compiler) hops() {
 	}
 }
 
-// hosts gives each host straight behind a port a row of its own. Those that were written come
-// first.
+// hosts gives each host straight behind a port a row of its own, and each address of small routes.
+// Written ones come first.
 func (c *compiler) hosts() {
 	if c.m.Bump() {
 		return
 	}
+	put := func(dev string, p Placed) { c.out.Hosts[dev] = append(c.out.Hosts[dev], p) }
 	add := func(host model.NextHop, mac xfrm.MAC, tags []byte, learned bool) {
-		row := hostRow(host, mac, tags)
-		c.out.Hosts[host.Dev] = append(c.out.Hosts[host.Dev], Placed{Owner: "the host " + host.IP.String(), Row: row, Optional: learned})
+		put(host.Dev, Placed{Owner: "the host " + host.IP.String(), Row: hostRow(host, mac, tags), Optional: learned})
 	}
 	inside := c.m.Insides()
 	for _, number := range slices.Sorted(maps.Keys(inside)) {
 		own := inside[number]
 		for _, n := range own.Neighs {
-			if host := (model.NextHop{Dev: n.Dev, IP: n.IP}); own.HasRow(host) {
+			if host := (model.NextHop{Dev: n.Dev, IP: n.IP}); own.HasRow(host) || hostroutes.Behind(own, n.Dev, n.IP) {
 				host.Network = number
 				add(host, n.MAC, c.m.TagsOf(n.VLAN), false)
 			}
 		}
 	}
+	for _, dev := range model.Devices {
+		all, refused := hostroutes.All(c.m, dev, c.sizes.Hosts[dev])
+		for _, r := range all {
+			if own := inside[r.Host.Network]; !own.ByHand(r.Host) {
+				put(dev, c.routedRow(own, r))
+			}
+		}
+		for set, routes := range refused {
+			c.out.NoRows[set] = append(c.out.NoRows[set], routes...)
+		}
+	}
 	for _, host := range slices.SortedFunc(maps.Keys(c.m.Learned), model.NextHop.Compare) {
 		if own := inside[host.Network]; own != nil && own.Resolves(host) && !own.ByHand(host) {
 			add(host, c.m.Learned[host], c.m.TagsOf(own.HopVLAN(host.Dev, host.IP)), true)
+		}
+	}
+}
+
+// routedRow is the row of an address behind a gateway. If that has no neighbour line, a change of
+// Linux's must not fail for want of room.
+func (c *compiler) routedRow(own *model.Model, r hostroutes.Routed) Placed {
+	row := hostRow(r.Host, own.Station(r.Host.Dev, r.Via), c.m.TagsOf(own.HopVLAN(r.Host.Dev, r.Via)))
+	p := Placed{Owner: "the route to " + r.Way.Prefix.String(), Row: row, Route: r.Way.Prefix}
+	if p.Optional = r.Way.Linux || !own.ByHand(model.NextHop{Dev: r.Host.Dev, IP: r.Via}); r.Way.Linux {
+		p.Set = r.Set
+	}
+	return p
+}
+
+// smallHops notes gateways of small prefixes, and the hosts of small networks.
+func (c *compiler) smallHops() {
+	for number, own := range c.m.Insides() {
+		for _, dev := range model.Devices {
+			for _, ip := range slices.Concat(hostroutes.Gateways(own, dev), hostroutes.Near(own, dev)) {
+				c.want(own, model.NextHop{Dev: dev, IP: ip, Network: number})
+			}
 		}
 	}
 }

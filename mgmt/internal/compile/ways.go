@@ -39,13 +39,14 @@ func (c *compiler) trees() []string {
 	return slices.DeleteFunc(slices.Clone(model.Devices), func(dev string) bool { return c.sizes.Prefixes[dev] == 0 })
 }
 
-// gateways give each gateway of a route its next-hop row.
+// gateways give each gateway of a route in a tree its next-hop row.
 func (c *compiler) gateways() error {
 	for _, dev := range c.trees() {
 		if err := c.gatewaysOf(dev, 0, c.m); err != nil {
 			return err
 		}
 	}
+	c.smallHops()
 	return nil
 }
 
@@ -77,16 +78,23 @@ func (c *compiler) ways() error {
 			c.out.Ways[dev] = c.learnedWays(dev, dev, 0, c.m)
 			continue
 		}
-		for _, r := range c.m.Routes {
-			if r.Dev == dev && !learned.Treeable(r.Prefix) {
-				c.report.Warn(xfrm.Pos{}, "the route to %s is longer than /64, which the tree of prefixes cannot hold: its packets follow a shorter route, or their SA or policy", r.Prefix)
-			}
+		for _, own := range c.m.Insides() {
+			c.warnLong(own, dev)
 		}
 		for _, way := range c.m.Ways(dev) {
 			c.out.Ways[dev] = append(c.out.Ways[dev], c.way(dev, dev, 0, way))
 		}
 	}
 	return nil
+}
+
+// warnLong warns of written routes of a network that the chip cannot have.
+func (c *compiler) warnLong(own *model.Model, dev string) {
+	for _, r := range own.Routes {
+		if r.Dev == dev && !learned.Treeable(r.Prefix) && !learned.Small(r.Prefix) {
+			c.report.Warn(xfrm.Pos{}, "the route to %s is longer than /64 and shorter than /126, which the chip cannot have: its packets follow a shorter route, or their SA or policy", r.Prefix)
+		}
+	}
 }
 
 // learnedWays makes those of prefixes of a set whose routes were learned anew.

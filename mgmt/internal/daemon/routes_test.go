@@ -94,7 +94,7 @@ func TestRoutes(t *testing.T) {
 	ip("-6 addr add 2001:db8:1::1/64 dev sp-red nodad")
 	ip("-6 route add 2001:db8:2::/48 via fe80::9 dev sp-red")
 	ip("-6 route append 2001:db8:2::/48 via fe80::8 dev sp-red") // a further gateway
-	ip("-6 route add 2001:db8:3::1/128 via fe80::9 dev sp-red")
+	ip("-6 route add 2001:db8:3::/125 via fe80::9 dev sp-red")
 	r.until("two gateways", func() bool { return way("2001:db8:2::1") == "none none" })
 	ip("-6 route del 2001:db8:2::/48 via fe80::9 dev sp-red")
 	r.until("one gateway", func() bool { return way("2001:db8:2::1") == "none" })
@@ -102,7 +102,7 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("routes of others are the chip's: %s, %s, %s", way("11.0.0.1"), way("10.2.4.1"), way("10.3.0.1"))
 	}
 	r.until("the long prefix", func() bool {
-		return strings.Contains(r.get("command", `,"words":["route","show"]`)["output"].(string), "2001:db8:3::1 via fe80::9 dev red proto boot metric 1024 rt_offload_failed\n")
+		return strings.Contains(r.get("command", `,"words":["route","show"]`)["output"].(string), "2001:db8:3::/125 via fe80::9 dev red proto boot metric 1024 rt_offload_failed\n")
 	})
 	r.restart()
 	r.host()
@@ -117,6 +117,85 @@ func TestRoutes(t *testing.T) {
 	until("10.4.0.1", "")
 	ip("link set sp-red up") // and gives a gateway back without one
 	until("10.4.0.1", "3")
+}
+
+// TestHostRoutes: a route of Linux to one address is a row of hosts with its gateway's MAC address,
+// of either port, as long as Linux has the route, and behind a restart. The other end of a link of
+// two routers is looked for before any packet goes there.
+func TestHostRoutes(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newSizedRig(t, 8)
+	r.must("addr add 192.0.2.1/24 dev black", "addr add 10.1.0.1/24 dev red", "addr add 2001:db8:e::/127 dev red", "addr add 2001:db8:f::5/126 dev black")
+	r.host()
+	station := func(c transport.Chip, to string) string {
+		r.daemon.mu.Lock()
+		defer r.daemon.mu.Unlock()
+		if row := (&testbox.Rig{Fake: r.fake}).HostRow(c, 0, netip.MustParseAddr(to)); row != nil {
+			return fmt.Sprintf("%x", regs.HostRow.Mac.Get(row)>>40)
+		}
+		return ""
+	}
+	until := func(c transport.Chip, to, want string) {
+		t.Helper()
+		r.until("packets to "+to+" go to "+want, func() bool { return station(c, to) == want })
+	}
+	for _, port := range []struct {
+		chip      transport.Chip
+		dev       string
+		own       string
+		to        string // the network behind it
+		neighbour []string
+	}{
+		{transport.Inner, "sp-red", "2001:db8:e::/127", "2001:db8:3::", []string{"2001:db8:e::1"}},
+		{transport.Outer, "sp-black", "2001:db8:f::5/126", "2001:db8:4::", []string{"2001:db8:f::4", "2001:db8:f::6", "2001:db8:f::7"}},
+	} {
+		do := func(words string) {
+			t.Helper()
+			if err := ip(fmt.Sprintf(words, port.dev)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do("-6 addr add " + port.own + " dev %s nodad")
+		for n, host := range port.neighbour {
+			r.until("Linux looks for "+host, func() bool {
+				out, err := exec.Command("ip", "-6", "neigh", "show", host, "dev", port.dev).Output()
+				return err == nil && len(out) > 0
+			})
+			do(fmt.Sprintf("-6 neigh replace %s lladdr 02:00:00:00:00:1%d dev %%s", host, n))
+			until(port.chip, host, fmt.Sprintf("1%d", n))
+		}
+		to := port.to + "1"
+		do("-6 route add " + to + "/128 dev %s metric 20 nexthop via fe80::9 nexthop via fe80::8")
+		do("-6 neigh replace fe80::9 lladdr 02:00:00:00:00:09 dev %s")
+		until(port.chip, to, "9")
+		do("-6 neigh replace fe80::8 lladdr 02:00:00:00:00:08 dev %s")
+		until(port.chip, to, "8")
+		do("-6 neigh replace fe80::8 lladdr 02:00:00:00:00:88 dev %s")
+		until(port.chip, to, "88")
+		do("-6 route add " + to + "/128 via fe80::9 dev %s metric 10")
+		until(port.chip, to, "9")
+		do("-6 route del " + to + "/128 dev %s metric 10")
+		until(port.chip, to, "88")
+		do("-6 neigh del fe80::8 dev %s") // a gateway keeps its address
+		do("-6 route add " + port.to + "2/127 via fe80::8 dev %s")
+		until(port.chip, port.to+"3", "88")
+		r.same("the route", station(port.chip, to), "88")
+	}
+	r.restart()
+	r.same("a row behind a restart", station(transport.Inner, "2001:db8:3::1"), "88")
+	r.same("a row of black behind a restart", station(transport.Outer, "2001:db8:4::1"), "88")
+	r.host()
+	if err := ip("-6 route add 2001:db8:3::1/128 via fe80::9 dev sp-red"); err != nil {
+		t.Fatal(err)
+	}
+	until(transport.Inner, "2001:db8:3::1", "9")
+	if err := ip("-6 route del 2001:db8:3::1/128 via fe80::9 dev sp-red"); err != nil {
+		t.Fatal(err)
+	}
+	until(transport.Inner, "2001:db8:3::1", "")
+	r.same("the row of black", station(transport.Outer, "2001:db8:4::1"), "88")
 }
 
 // TestManyRoutes: of a burst of routes, as of BGP, all are in the chip in the end, though Linux's

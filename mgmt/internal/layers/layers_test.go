@@ -21,7 +21,7 @@ import (
 var upwards = strings.Fields(`
 	regs suite clock cuckoo prefixes journal disk transport xfrm byprefix keys
 	card chip place
-	learned model steer vrf compile plan usedkeys store saved events session upsets
+	learned model hostroutes steer vrf compile plan usedkeys store saved events session upsets
 	listen mutual control wire peer pair
 	punt shares waiting rib
 	config

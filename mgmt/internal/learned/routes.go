@@ -67,8 +67,9 @@ const longest6 = 64
 // Treeable says whether the chip's tree of prefixes can hold a prefix.
 func Treeable(p netip.Prefix) bool { return p.Addr().Is4() || p.Bits() <= longest6 }
 
-// OnChip says whether the chip's tree has the route, unless a written one is in its place.
-func (r *Route) OnChip() bool { return !r.Refused && Treeable(r.Prefix) }
+// OnChip says whether the chip's tree has the route, or its table of hosts, unless a written one is
+// in its place.
+func (r *Route) OnChip() bool { return !r.Refused && (Treeable(r.Prefix) || r.inHosts()) }
 
 // Same says whether two routes lead to the same places, and Linux says the same of them.
 func (r *Route) Same(o *Route) bool {
@@ -78,11 +79,13 @@ func (r *Route) Same(o *Route) bool {
 // Routes are some, by their prefixes: a tree that shares equal parts with its copies.
 type Routes struct {
 	tree    *btree.BTreeG[*Route]
-	via     map[netip.Addr]int // of those on the chip, and how many lead there
+	via     map[netip.Addr]int // of those in the chip's tree, and how many lead there
 	lengths [2][129]int        // how many of IPv4 and IPv6 have each length
 	refused int
-	nowhere int // how many on the chip lead nowhere
-	onChip  int
+	long    int
+	nowhere int // how many in the tree lead nowhere
+	inTree  int
+	small   small
 }
 
 // Compare orders prefixes by their addresses, and then by their lengths.
@@ -95,13 +98,13 @@ func before(a, b *Route) bool { return Compare(a.Prefix, b.Prefix) < 0 }
 // New is none.
 func New() *Routes {
 	return &Routes{
-		tree: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true}), via: map[netip.Addr]int{},
+		tree: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true}), via: map[netip.Addr]int{}, small: newSmall(),
 	}
 }
 
 // Copy costs little, however many there are: neither sees what happens to the other.
 func (l *Routes) Copy() *Routes {
-	return &Routes{l.tree.Copy(), maps.Clone(l.via), l.lengths, l.refused, l.nowhere, l.onChip}
+	return &Routes{l.tree.Copy(), maps.Clone(l.via), l.lengths, l.refused, l.long, l.nowhere, l.inTree, l.small.copy()}
 }
 
 // Len is their number.
@@ -110,22 +113,17 @@ func (l *Routes) Len() int { return l.tree.Len() }
 // Refused is how many of them have no room on the chip.
 func (l *Routes) Refused() int { return l.refused }
 
-// Long is how many of them are too long for the chip's tree.
-func (l *Routes) Long() (n int) {
-	for _, count := range l.lengths[1][longest6+1:] {
-		n += count
-	}
-	return n
-}
+// Long is how many of them are too long for the chip's tree, and not for its table of hosts.
+func (l *Routes) Long() int { return l.long }
 
-// Via are the gateways of those on the chip, with how many routes lead to each.
+// Via are the gateways of those in the chip's tree, with how many routes lead to each.
 func (l *Routes) Via() map[netip.Addr]int { return l.via }
 
-// Nowhere says whether any on the chip leads nowhere.
+// Nowhere says whether any in the tree leads nowhere.
 func (l *Routes) Nowhere() bool { return l.nowhere > 0 }
 
-// Somewhere says whether any on the chip leads to hosts.
-func (l *Routes) Somewhere() bool { return l.onChip > l.nowhere }
+// Somewhere says whether any in the tree leads to hosts.
+func (l *Routes) Somewhere() bool { return l.inTree > l.nowhere }
 
 // All gives them in the order of their prefixes.
 func (l *Routes) All() iter.Seq[*Route] { return l.tree.Scan }
@@ -163,19 +161,20 @@ func family6(a netip.Addr) int {
 func (l *Routes) Set(p netip.Prefix, r *Route) {
 	count := func(of *Route, by int) {
 		l.lengths[family6(p.Addr())][p.Bits()] += by
-		if of.Refused {
+		switch {
+		case of.Refused:
 			l.refused += by
-		}
-		if !of.OnChip() {
-			return
-		}
-		l.onChip += by
-		if of.Type != "" {
-			l.nowhere += by
-		}
-		for _, via := range of.Via {
-			if l.via[via] += by; l.via[via] == 0 {
-				delete(l.via, via)
+		case of.inHosts():
+			l.small.count(of, by)
+		case !of.OnChip():
+			l.long += by
+		default:
+			l.inTree += by
+			if of.Type != "" {
+				l.nowhere += by
+			}
+			for _, via := range of.Via {
+				addTo(l.via, via, by)
 			}
 		}
 	}

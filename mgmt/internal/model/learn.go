@@ -115,10 +115,11 @@ func (m *Model) LearnRoutes(dev string, changes []learned.Change) bool {
 		if old == nil && c.Route == nil || old != nil && c.Route != nil && old.Same(c.Route) && !old.Refused {
 			continue
 		}
-		// Hosts straight behind a port have rows, and a route may make some of them so, or others.
+		// Hosts straight behind a port have rows, and a route may make some of them so, or
+		// others. So have the addresses of small routes.
 		before := onLink(c.Prefix)
 		routes.Set(c.Prefix, c.Route)
-		m.Changes.Hosts = m.Changes.Hosts || before || onLink(c.Prefix)
+		m.Changes.Hosts = m.Changes.Hosts || before || onLink(c.Prefix) || learned.Small(c.Prefix)
 		m.Changes.route(dev, c.Prefix, c.Route)
 	}
 	return len(m.Changes.Routes[dev]) > 0
@@ -210,11 +211,19 @@ var Back = netip.IPv4Unspecified()
 // Tunnels is the device of written routes that lead there.
 const Tunnels = "black encap xfrm"
 
-// WayOf is where packets to a prefix itself go that leave by a port, if anything says so: its
-// written route comes first, then the port's own network, then of red a route back to black, then
-// Linux's route.
+// WayOf is where packets to a prefix of the tree itself go that leave by a port, if anything says
+// so: its written route comes first, then the port's own network, then of red a route back to
+// black, then Linux's route.
 func (m *Model) WayOf(dev string, p netip.Prefix) (Way, bool) {
-	if m.Bump() || !learned.Treeable(p) || p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() {
+	if !learned.Treeable(p) {
+		return Way{}, false
+	}
+	return m.WayOfAny(dev, p)
+}
+
+// WayOfAny is the same of a prefix that the tree need not hold.
+func (m *Model) WayOfAny(dev string, p netip.Prefix) (Way, bool) {
+	if m.Bump() || p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() {
 		return Way{}, false
 	}
 	for _, r := range m.Routes {
@@ -258,7 +267,7 @@ func (m *Model) Ways(dev string) (ways []Way) {
 		return ways
 	}
 	for r := range m.FromLinux[dev].All() {
-		if r.OnChip() && !seen[r.Prefix] && !r.Prefix.Addr().IsLinkLocalUnicast() && !r.Prefix.Addr().IsMulticast() {
+		if r.OnChip() && learned.Treeable(r.Prefix) && !seen[r.Prefix] && !r.Prefix.Addr().IsLinkLocalUnicast() && !r.Prefix.Addr().IsMulticast() {
 			ways = append(ways, linuxWay(r))
 		}
 	}

@@ -121,11 +121,11 @@ func (m *Model) onLink(dev string, hosts netip.Prefix) bool {
 
 // LeadsInside says whether routes of parts of a port's own network of an IP version lead to
 // gateways. Then its address does not tell whether a packet is for a host or for a gateway, and its
-// next hop does.
+// next hop does. Small routes do not count, for each of their addresses has a row of hosts.
 func (m *Model) LeadsInside(dev string, v6 bool) bool {
 	local := m.Local(dev, v6)
 	return slices.ContainsFunc(m.Routes, func(r Route) bool {
-		return r.Dev == dev && r.Prefix.Addr().Is6() == v6 && r.Via.IsValid() && local.IsValid() && xfrm.Within(netip.PrefixFrom(local, int(m.LocalBits(dev, v6))).Masked(), r.Prefix)
+		return r.Dev == dev && r.Prefix.Addr().Is6() == v6 && r.Via.IsValid() && !learned.Small(r.Prefix) && local.IsValid() && xfrm.Within(netip.PrefixFrom(local, int(m.LocalBits(dev, v6))).Masked(), r.Prefix)
 	})
 }
 

@@ -55,6 +55,7 @@ func planPart(m *model.Model, old *compile.Image, standing *compile.Standing, si
 	if p.ways(sizes, old.PrefixPolicy) != nil {
 		return nil
 	}
+	p.refuseRows()
 	return p.ordered()
 }
 

@@ -30,7 +30,6 @@ func (p *planner) hash(c transport.Chip, table regs.Table, size int, keyOf func(
 	if left, err = p.entries(c, table, size, keyOf, have, want, gone); err != nil {
 		return nil, nil, err
 	}
-	p.warnLeft(table, size, len(left))
 	if image = maps.Clone(have); image == nil {
 		image = map[int]compile.Row{}
 	}
@@ -52,9 +51,11 @@ func (p *planner) hosts(sizes map[string]int) (err error) {
 		table, writes := tables[dev], len(p.Writes)
 		image := p.Image.Rows()[table.Name]
 		have := *p.old.Rows()[table.Name]
-		if *image, _, err = p.hash(chipOf[dev], table, sizes[dev], compile.HostKey, have, p.Target.Hosts[dev]); err != nil {
+		var left []compile.Placed
+		if *image, left, err = p.hash(chipOf[dev], table, sizes[dev], compile.HostKey, have, p.Target.Hosts[dev]); err != nil {
 			return err
 		}
+		p.leaveOut(table, sizes[dev], left)
 		for i := range p.Writes[writes:] {
 			if w := &p.Writes[writes+i]; w.Phase == PhaseInsert {
 				w.Phase = phaseHops
@@ -62,6 +63,29 @@ func (p *planner) hosts(sizes map[string]int) (err error) {
 		}
 	}
 	return nil
+}
+
+// leaveOut refuses routes of Linux whose rows of hosts find no room, and warns of other rows.
+func (p *planner) leaveOut(table regs.Table, size int, left []compile.Placed) {
+	hosts := 0
+	for _, row := range left {
+		switch {
+		case !row.Route.IsValid():
+			hosts++
+		case row.Set != "":
+			p.Target.NoRows[row.Set] = append(p.Target.NoRows[row.Set], row.Route)
+		default:
+			p.report.Warn(xfrm.Pos{}, "no room for %s: the %s table of %d rows is full; its packets follow a shorter route until there is", row.Owner, table.Name, size)
+		}
+	}
+	p.warnLeft(table, size, hosts)
+}
+
+// refuseRows notes routes of Linux for which there are no rows of hosts.
+func (p *planner) refuseRows() {
+	for set, routes := range p.Target.NoRows {
+		p.Refused[set] = append(p.Refused[set], routes...)
+	}
 }
 
 // leftOut says, by table, what becomes of entries that are left out.

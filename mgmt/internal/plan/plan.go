@@ -131,6 +131,7 @@ func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes
 	if p.Image.Peer, p.Roomless, err = p.hash(transport.Outer, regs.OuterTablePeer, sizes.Peers, compile.PeerKey, old.Peer, t.Peers); err != nil {
 		return nil, err
 	}
+	p.warnLeft(regs.OuterTablePeer, sizes.Peers, len(p.Roomless))
 	if p.Image.SAD, _, err = p.hash(transport.Outer, regs.OuterTableSad, sizes.SADRows, compile.SadKey, old.SAD, t.Sad); err != nil {
 		return nil, err
 	}
@@ -149,6 +150,7 @@ func planOnce(m *model.Model, old *compile.Image, known *compile.Standing, sizes
 	if err = p.ways(sizes, old.PrefixPolicy); err != nil {
 		return nil, err
 	}
+	p.refuseRows()
 	p.waysImage()
 	p.networks()
 	return p.ordered(), nil

@@ -55,11 +55,13 @@ func TestPartsAsWhole(t *testing.T) {
 		prefixes := []string{
 			"0.0.0.0/0", "10.0.0.0/8", "10.1.0.0/16", "10.1.0.0/24", "10.1.0.0/25", "10.1.0.4/31", "10.1.0.4/32",
 			"10.5.0.0/16", "10.5.0.0/24", "10.5.1.0/24", "10.7.0.0/28", "::/0", "2001:db8:1::/63", "2001:db8:1::/64",
+			"2001:db8:1::4/126", "2001:db8:1::4/127", "2001:db8:1::5/128", "2001:db8:6::/125", "2001:db8:6::4/126", "2001:db8:6::4/127", "2001:db8:6::5/128",
 		}
 		lines := []string{
 			"addr del 10.1.0.1/24 dev red", "addr add 10.1.0.1/24 dev red", "addr add 10.5.0.1/24 dev red", "addr del 10.5.0.1/24 dev red",
 			"link add link red name red.7 type vlan id 7", "addr add 10.7.0.1/24 dev red.7", "route add 10.5.0.0/16 via 10.7.0.9 dev red.7",
 			"link add br0 type bridge\n" + bridge, "link set red nomaster\nlink set black nomaster\nlink del br0", "neigh del 10.5.1.7 dev red",
+			"addr add 2001:db8:6::6/127 dev red", "addr del 2001:db8:6::6/127 dev red", "neigh replace 2001:db8:6::5 lladdr 02:00:00:00:00:65 dev red", "neigh del 2001:db8:6::5 dev red",
 		}
 		var to []netip.Addr
 		for _, text := range strings.Fields("10.1.0.2 10.1.0.5 10.1.0.200 10.5.0.9 10.5.1.7 10.5.7.7 10.7.0.5 10.9.0.1 1.1.1.1 2001:db8:1::5 2001:db8:1:1::5 3000::1") {
@@ -77,11 +79,11 @@ func TestPartsAsWhole(t *testing.T) {
 				}
 				return strings.Join(rows, "\n")
 			}
-			for step := range 40 {
+			for step := range 60 {
 				p := one(prefixes...)
 				gateway := one("10.1.0.2", "10.1.0.3", "10.5.0.9", "10.1.0.77")
 				if strings.Contains(p, ":") {
-					gateway = "2001:db8:1::5"
+					gateway = one("2001:db8:1::5", "2001:db8:1::6", "fe80::7")
 				}
 				switch route := via(p); random.IntN(8) {
 				case 0, 1:
@@ -100,7 +102,7 @@ func TestPartsAsWhole(t *testing.T) {
 					_ = b.Change(b.lines(one(lines...) + "\n"))
 				case 7:
 					macs := map[model.NextHop]xfrm.MAC{}
-					for n, host := range []string{"10.1.0.5", "10.1.0.77", "10.1.0.200", "10.5.7.7"} {
+					for n, host := range []string{"10.1.0.5", "10.1.0.77", "10.1.0.200", "10.5.7.7", "2001:db8:1::6", "fe80::7", "2001:db8:6::7", "2001:db8:6::5"} {
 						if random.IntN(2) == 0 {
 							macs[model.NextHop{Dev: dev, IP: netip.MustParseAddr(host)}] = xfrm.MAC{2, 0, 0, 0, 1, byte(n)}
 						}

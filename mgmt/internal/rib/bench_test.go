@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -52,5 +54,37 @@ func TestCost(t *testing.T) {
 			t.Errorf("two changes among %d routes write %d rows", count, rows)
 		}
 		t.Logf("%d routes: a change takes %v, and two write %d rows", count, result.NsPerOp()/1000, len(b.Fake.Log))
+	}
+}
+
+// TestCostOfHostRoutes: a change of one address writes one row among 8,192 such routes, too. With
+// -v it says how long that takes.
+func TestCostOfHostRoutes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("8,192 routes take long")
+	}
+	for _, count := range []int{1, 8192} {
+		sizes := sized(12)
+		sizes.HostBits = 14
+		b := &box{testbox.Hold(t, sizes), xfrm.Red}
+		b.load(longNetwork)
+		var routes []learned.Change
+		for n := range count {
+			routes = append(routes, via(fmt.Sprintf("2001:db8:9::%x/128", n), "2001:db8:1::5"))
+		}
+		for some := range slices.Chunk(routes, batch) {
+			b.learn(some...)
+		}
+		b.wantAt(fmt.Sprintf("2001:db8:9::%x", count-1), "5")
+		b.Fake.Log = nil
+		const changes = 20
+		begun := time.Now()
+		for n := range changes {
+			b.learn(via("2001:db8:9::/128", fmt.Sprintf("2001:db8:1::%d", 6-n%2)))
+		}
+		t.Logf("%d routes: a change takes %v", count, time.Since(begun)/changes)
+		if rows := len(b.Fake.Log); rows != changes {
+			t.Errorf("%d changes among %d routes write %d rows", changes, count, rows)
+		}
 	}
 }

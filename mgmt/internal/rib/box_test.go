@@ -403,23 +403,23 @@ func TestShown(t *testing.T) {
 	b.Must(network)
 	nowhere := via("10.6.0.0/16")
 	nowhere.Route.Type = "prohibit"
-	b.learn(via("10.2.0.0/16", "10.1.0.2", "fe80::1"), nowhere, via("10.5.0.0/16"), via("2001:db8::1/128", "fe80::1"))
+	b.learn(via("10.2.0.0/16", "10.1.0.2", "fe80::1"), nowhere, via("10.5.0.0/16"), via("2001:db8::/65", "fe80::1"))
 	want := "10.2.0.0/16 proto bgp metric 20\n\tnexthop via 10.1.0.2 dev red weight 1\n\tnexthop via inet6 fe80::1 dev red weight 1\n" +
-		"10.5.0.0/16 dev red proto bgp metric 20\nprohibit 10.6.0.0/16 proto bgp metric 20\n2001:db8::1 via fe80::1 dev red proto bgp metric 20 rt_offload_failed\n"
+		"10.5.0.0/16 dev red proto bgp metric 20\nprohibit 10.6.0.0/16 proto bgp metric 20\n2001:db8::/65 via fe80::1 dev red proto bgp metric 20 rt_offload_failed\n"
 	if got := b.show("route show"); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	b.Daemon.JSON = true
 	want = `[{"dst":"10.2.0.0/16","protocol":"bgp","metric":20,"flags":[],"nexthops":[{"gateway":"10.1.0.2","dev":"red","weight":1,"flags":[]},{"via":{"family":"inet6","host":"fe80::1"},"dev":"red","weight":1,"flags":[]}]},` +
 		`{"dst":"10.5.0.0/16","dev":"red","protocol":"bgp","metric":20,"flags":[]},{"type":"prohibit","dst":"10.6.0.0/16","protocol":"bgp","metric":20,"flags":[]},` +
-		`{"dst":"2001:db8::1","gateway":"fe80::1","dev":"red","protocol":"bgp","metric":20,"flags":["rt_offload_failed"]}]` + "\n"
+		`{"dst":"2001:db8::/65","gateway":"fe80::1","dev":"red","protocol":"bgp","metric":20,"flags":["rt_offload_failed"]}]` + "\n"
 	if got := b.show("route show"); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	var notes strings.Builder
 	b.Daemon.Notes = &notes
-	b.Must("route add 2001:db8:9::1/128 via 2001:db8:1::5 dev red\n")
-	if !strings.Contains(notes.String(), "the route to 2001:db8:9::1/128 is longer than /64") {
+	b.Must("route add 2001:db8:9::/125 via 2001:db8:1::5 dev red\n")
+	if !strings.Contains(notes.String(), "the route to 2001:db8:9::/125 is longer than /64 and shorter than /126") {
 		t.Error(notes.String())
 	}
 	b.want("2001:db8:9::1", "")

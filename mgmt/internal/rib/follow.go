@@ -5,6 +5,7 @@ package rib
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -56,7 +57,7 @@ type Follower struct {
 	grace time.Duration
 
 	left   int // routes that the box had behind the last batch
-	said   struct{ refused, long, over, wide, closed bool }
+	said   struct{ refused, over, wide, closed bool }
 	resync atomic.Pointer[context.CancelFunc] // has Linux tell all routes again
 }
 
@@ -197,7 +198,6 @@ func (f *Follower) step() (more bool, err error) {
 		text string
 	}{
 		{has.Refused() > 0, &f.said.refused, "no room for some of Linux's routes on " + f.dev + ": the chip has the others"},
-		{has.Long() > 0, &f.said.long, "IPv6 routes on " + f.dev + " longer than /64 are not in the chip: their packets follow shorter ones"},
 		{over > 0, &f.said.over, "Linux has more routes on " + f.dev + " than the chip is meant for: the first ones stay"},
 		{wide > 0, &f.said.wide, "a route of Linux has more than 4 next hops: the chip shares its packets among the first 4"},
 		{has.Refused() > 0 && f.dev == learned.Steering, &f.said.closed, "no room for all routes to XFRM interfaces: no packet is routed to any until there is"},
@@ -208,6 +208,14 @@ func (f *Follower) step() (more bool, err error) {
 		}
 	}
 	f.said.closed = has.Refused() > 0
+	if first := slices.IndexFunc(changes, disobeyed); first >= 0 {
+		f.log.Warn("IPv6 routes on "+f.dev+" longer than /64 that the chip cannot have: their packets follow shorter ones", "first", changes[first].Prefix, "type", changes[first].Route.Type, "all", has.Long())
+	}
 	f.log.Info("routes changed", "dev", f.dev, "changes", len(changes), "learned", has.Len())
 	return f.table.Waits(), nil
+}
+
+// disobeyed says whether a change is a route that no table of the chip can have.
+func disobeyed(c learned.Change) bool {
+	return c.Route != nil && !c.Route.Refused && !c.Route.OnChip()
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"strings"
 	"testing"
 
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/punt"
 )
 
 // memory is a box that has routes in memory alone. While it waits it takes none.
@@ -98,6 +100,34 @@ func TestMillionChanges(t *testing.T) {
 		}
 		if !maps.Equal(got, want) {
 			t.Errorf("the box has %d routes, Linux %d", len(got), len(want))
+		}
+	}
+}
+
+// TestDisobeyed: the log names a route that the chip cannot have each time that Linux has a new one.
+func TestDisobeyed(t *testing.T) {
+	var log strings.Builder
+	f := newFollower(&memory{has: learned.New()}, "red", newRoom(100), slog.New(slog.NewTextHandler(&log, nil)))
+	nowhere := told("+", "2001:db8:9::1/128", 20)
+	nowhere.Route.Type = "blackhole"
+	for _, step := range []struct {
+		change punt.RouteChange
+		want   string
+	}{
+		{nowhere, "first=2001:db8:9::1/128 type=blackhole all=1"},
+		{told("+", "2001:db8:9::2/128", 20, "fe80::9"), ""},
+		{told("+", "2001:db8:9::4/126", 20, "fe80::9"), ""},
+		{told("+", "2001:db8:a::/125", 20, "fe80::9"), "first=2001:db8:a::/125 type=\"\" all=2"},
+		{told("+", "2001:db8:b::/64", 20, "fe80::9"), ""},
+		{told("+", "2001:db8:c::/65", 20, "fe80::9"), "first=2001:db8:c::/65 type=\"\" all=3"},
+	} {
+		log.Reset()
+		f.table.Change(step.change)
+		if _, err := f.step(); err != nil {
+			t.Fatal(err)
+		}
+		if warned := strings.Contains(log.String(), "level=WARN"); warned != (step.want != "") || !strings.Contains(log.String(), step.want) {
+			t.Errorf("of %s the log says %s", step.change.Route.Prefix, log.String())
 		}
 	}
 }

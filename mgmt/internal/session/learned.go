@@ -5,6 +5,7 @@ package session
 import (
 	"maps"
 
+	"sallyport/mgmt/internal/hostroutes"
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/transport"
@@ -19,10 +20,11 @@ func (v *View) NextHops() (wanted []model.NextHop, learned map[model.NextHop]xfr
 }
 
 // HostRoom is how many hosts straight behind a port the box has room for, besides those that were
-// written: hashing fills a table to some 95 %.
+// written and the addresses of small routes: hashing fills a table to some 95 %.
 func (s *Session) HostRoom(m *model.Model, dev string) int {
 	chip := map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer}[dev]
-	room := s.Box.Capabilities[chip].HostRows * 15 / 16
+	rows := s.Box.Capabilities[chip].HostRows
+	room := rows*15/16 - hostroutes.Rows(m, dev, rows)
 	for _, own := range m.Insides() {
 		for _, n := range own.Neighs {
 			if n.Dev == dev {
