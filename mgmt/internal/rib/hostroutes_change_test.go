@@ -107,7 +107,7 @@ func TestHostRoutesWithoutRoom(t *testing.T) {
 		if fmt.Sprint(b.hosts()) != fmt.Sprint(before) {
 			t.Error("a refused batch has changed the chips")
 		}
-		// Of a gateway whose address is learned, rows without room are left out until there is some.
+		// Rows without room are left out until there is some, if the gateway's address is learned.
 		b.hear(map[string]byte{"2001:db8:1::4": 4})
 		var notes strings.Builder
 		b.Daemon.Notes = &notes

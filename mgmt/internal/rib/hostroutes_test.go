@@ -227,8 +227,8 @@ func TestRoutersNetwork(t *testing.T) {
 				b.wantAt(host, fmt.Sprint(n+1))
 			}
 			b.wantAt("2001:db8:9::1", "(1)")
-			// A longer route has one of them elsewhere, and the others stay hosts: the row of a next hop
-			// does not say that packets of the network may go there.
+			// A longer route has one of them elsewhere, and the others stay hosts. The row of a
+			// next hop does not say that packets of the network may go there.
 			table := map[string]regs.Table{xfrm.Red: regs.InnerTableNextHop, xfrm.Black: regs.OuterTableNextHop}[dev]
 			b.load("route add " + others[len(others)-1] + "/128 via fe80::8 dev red\n")
 			for index, row := range b.Fake.Table(b.chip(), table) {

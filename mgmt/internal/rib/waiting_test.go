@@ -104,7 +104,7 @@ func TestMillionChanges(t *testing.T) {
 	}
 }
 
-// TestDisobeyed: the log names a route that the chip cannot have each time that Linux has a new one.
+// TestDisobeyed: the log names a route that the chip cannot have whenever Linux has a new one.
 func TestDisobeyed(t *testing.T) {
 	var log strings.Builder
 	f := newFollower(&memory{has: learned.New()}, "red", newRoom(100), slog.New(slog.NewTextHandler(&log, nil)))
