@@ -16,9 +16,7 @@ import (
 // "" is none.
 func (c *compiler) hop(dev, vrf string, to netip.Prefix, pos xfrm.Pos) (row int, p model.Path, err error) {
 	own, network := c.m.Inside(vrf), c.m.NetworkOf(vrf)
-	if p = own.Lookup(dev, to); network != 0 && own.HasRow(model.NextHop{Dev: dev, IP: p.Hop}) && !own.Routed(dev, p.Hop) {
-		p.Hop = netip.Addr{} // a host is reached by its own row, and is no way to others
-	}
+	p = own.Lookup(dev, to)
 	c.lead(Lead{Dev: dev, Hop: p.Hop, Wanted: c.wantHop(dev, vrf, to, p), Network: network})
 	if p.Many {
 		c.report.Warn(pos, "for dst %s there are different next hops on %s, but one entry has one: all of it goes to %s", xfrm.PrefixText(to), dev, hopText(p.Hop))

@@ -19,11 +19,19 @@ type Path struct {
 
 // Lookup finds the next hop of a whole prefix: by the longest route that holds it all, else by the
 // routes and neighbours inside it if they agree. The zero prefix is every address of both IP
-// versions.
+// versions. In a VRF a host is reached by its own row, and is no way to others.
 func (m *Model) Lookup(dev string, to netip.Prefix) Path {
 	if !to.IsValid() {
 		return m.bothVersions(dev)
 	}
+	out := m.ofVersion(dev, to)
+	if m.vrfName != "" && m.HasRow(NextHop{Dev: dev, IP: out.Hop}) && !m.Routed(dev, out.Hop) {
+		out.Hop = netip.Addr{}
+	}
+	return out
+}
+
+func (m *Model) ofVersion(dev string, to netip.Prefix) Path {
 	known := func(addr netip.Addr) bool {
 		_, learned := m.Learned[NextHop{Dev: dev, IP: addr, Network: m.number}]
 		return learned || slices.ContainsFunc(m.Neighs, func(n Neigh) bool { return n.Dev == dev && n.IP == addr })

@@ -311,6 +311,24 @@ func TestOneHostIsNoGateway(t *testing.T) {
 	}
 }
 
+// TestHostOfTheOtherVersion: an SA of both IP versions goes to the VRF's one gateway. A single host
+// of the other version is no way to others.
+func TestHostOfTheOtherVersion(t *testing.T) {
+	r := testbox.New(t, trees())
+	tmpl := "tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel\n"
+	r.Quiet(black + customer("blue", 10, 1))
+	r.Must("addr add 2001:db8::1/64 dev red.10\nneigh add 2001:db8::9 lladdr 02:00:00:00:02:10 dev red.10\n" +
+		"xfrm policy deleteall dev blue dir fwd\n" +
+		"xfrm policy add src ::/0 dst ::/0 dev blue dir in priority 5 " + tmpl +
+		// So that the SA has two selector sets.
+		"xfrm policy add dst 10.1.0.9 dev blue dir in priority 6 action block\n" +
+		"xfrm policy add dev blue dir in priority 7 " + tmpl)
+	hop := int(regs.SelectorRow.NextHop.Get(r.Fake.Table(transport.Inner, regs.InnerTableSelector)[0]))
+	if row := r.Fake.Table(transport.Inner, regs.InnerTableNextHop)[hop]; row == nil || regs.NextHopRow.Mac.Get(row)>>40 != 0x10 {
+		t.Errorf("the SA names the next hop %d: %v", hop, row)
+	}
+}
+
 // TestNumbersGoRound: a VRF gets the number of one that is gone as late as can be, after a restart
 // and a load too. Frames of that one may still wait for the CPU.
 func TestNumbersGoRound(t *testing.T) {
