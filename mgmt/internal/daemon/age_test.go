@@ -57,7 +57,7 @@ func (c *clocked) told(spi int, hard bool, limit string) {
 	}
 }
 
-func (c *clocked) events() uint64 { return c.daemon.events.counted()[events.EventExpire] }
+func (c *clocked) events() uint64 { return c.daemon.events.Counted()[events.EventExpire] }
 
 func limited(limits string) []string {
 	lines := append([]string{}, tunnel...)
@@ -202,7 +202,7 @@ func TestErasedWhileItEnds(t *testing.T) {
 			return
 		}
 		c.poll()
-		c.same("restarts", c.daemon.events.counted()[events.EventRestart], 1)
+		c.same("restarts", c.daemon.events.Counted()[events.EventRestart], 1)
 	}
 }
 

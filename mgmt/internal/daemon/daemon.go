@@ -20,6 +20,8 @@ import (
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/hostrows"
+	"sallyport/mgmt/internal/hub"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/saved"
 	"sallyport/mgmt/internal/session"
@@ -59,11 +61,11 @@ type Daemon struct {
 	by      Caller        // who asked for the change that runs
 	trailed *model.Model  // of the last change that is in the trail
 
-	events hub
+	events hub.Hub
 	// remoteReaders bounds what the log has of them.
 	remoteReaders rate.Sometimes
 	shares        *shares.Shares
-	tallies       *tallies
+	tallies       *hostrows.Tallies
 }
 
 // logAgain is how often one of many requests of readers of the network is in the log.
@@ -71,7 +73,7 @@ const logAgain = 10 * time.Second
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: newHub(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New(), tallies: newTallies()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: hub.New(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New(), tallies: hostrows.NewTallies()}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.unwritten.Store("")
 	d.show()
@@ -223,6 +225,6 @@ func sentences(text string) []string {
 func (d *Daemon) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.events.close()
+	d.events.Close()
 	return errors.Join(d.session.Release(), d.session.Box.Close())
 }

@@ -113,7 +113,7 @@ func TestRestart(t *testing.T) {
 	r.poll()
 	r.same("event", monitor.next(), `{"event":"restart"}`)
 	r.poll() // once
-	r.same("events", r.daemon.events.counted()[events.EventRestart], 1)
+	r.same("events", r.daemon.events.Counted()[events.EventRestart], 1)
 	r.same("SAs", r.get("command", `,"words":["xfrm","state","count"]`)["output"], "\t SAD count 0\n")
 	r.same("addresses", r.get("command", `,"words":["addr","show"]`)["output"], "192.0.2.1/24 dev black\n")
 	r.same("policies", len(r.get("list", `,"what":"policy"`)["items"].([]any)), 2)
@@ -240,7 +240,7 @@ func TestMonitor(t *testing.T) {
 	if _, err := first.answers.ReadByte(); err == nil {
 		t.Error("a monitor was answered")
 	}
-	r.same("counts", r.daemon.events.counted()[events.EventICV], 1)
+	r.same("counts", r.daemon.events.Counted()[events.EventICV], 1)
 	// What waits is told before a change discards it.
 	r.fake.Drop(0, regs.AuditReasonTooOld, 14)
 	r.must("xfrm state delete dst 192.0.2.1 proto esp spi 0x2001")

@@ -77,7 +77,7 @@ func TestAcquire(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if count := r.daemon.events.counted()["acquire"]; count != 3 {
+	if count := r.daemon.events.Counted()["acquire"]; count != 3 {
 		t.Errorf("%d events", count)
 	}
 	if !strings.Contains(r.log.String(), "Acquire src 10.1.0.9 dst 10.2.0.9 proto 17 sport 7 dport 9 policy src 10.1.0.0/16 dst 10.2.0.0/16 reqid 7") {
@@ -137,7 +137,7 @@ func TestQuestionsOfNetworks(t *testing.T) {
 	if asks[1] != mostAsked || asks[2] != few {
 		t.Errorf("flows asked, by network: %v", asks)
 	}
-	if _, _, refused := r.daemon.tallies.counted(); refused[1] != mostAsked+few || refused[2] != 0 {
+	if _, _, refused := r.daemon.tallies.Counted(); refused[1] != mostAsked+few || refused[2] != 0 {
 		t.Errorf("packets refused, by network: %v", refused)
 	}
 }

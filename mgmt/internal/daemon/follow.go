@@ -9,6 +9,7 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/transport"
+	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -134,4 +135,54 @@ func (n *neighbours) take(change punt.Neighbour) bool {
 		n.seen[hop] = n.daemon.now()
 	}
 	return mac != before
+}
+
+// serveWaiting sends the packets that wait for a host, or tells their senders that Linux has looked
+// for it in vain.
+func (n *neighbours) serveWaiting(change punt.Neighbour) error {
+	at := heard{xfrm.Red, change.VLAN, change.Protocol, change.IP}
+	hop, ours := n.hopOf(at)
+	if change.Port == transport.PortBlack || !ours {
+		return nil
+	}
+	if place, reached := n.heardAt(hop); !reached || place != at {
+		return nil // another VLAN of the VRF has a station of that address
+	}
+	switch host := n.waited(hop); {
+	case change.MAC != nil:
+		return n.daemon.forward(n.daemon.host.waiting.Take(host), xfrm.MAC(change.MAC))
+	case change.Failed:
+		return n.daemon.giveUp(n.daemon.host.waiting.Take(host))
+	}
+	return nil
+}
+
+// waited is a host of a network as packets wait for it.
+func (n *neighbours) waited(hop model.NextHop) waiting.Host {
+	host := waiting.Host{IP: hop.IP}
+	if own := n.insides[hop.Network]; own != nil {
+		host.VRF = own.VRFName()
+	}
+	return host
+}
+
+// serveLate sees to packets that have waited long: their hosts may be known since.
+func (n *neighbours) serveLate(packets []waiting.Packet) (err error) {
+	for _, p := range packets {
+		late := []waiting.Packet{p}
+		network := 0
+		if n.model != nil {
+			network = n.model.NetworkOf(p.To.VRF)
+		}
+		mac, known := n.mac(model.NextHop{Dev: xfrm.Red, IP: p.To.IP, Network: network})
+		if known && (network != 0 || p.To.VRF == "") {
+			err = n.daemon.forward(late, mac)
+		} else {
+			err = n.daemon.giveUp(late)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

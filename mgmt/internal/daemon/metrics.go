@@ -10,6 +10,7 @@ import (
 
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/events"
+	"sallyport/mgmt/internal/hostrows"
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -31,7 +32,7 @@ type Metrics struct {
 	build    *prometheus.Desc
 	pair     pairMetrics
 	health   healthMetrics
-	tally    tallyMetrics
+	tally    hostrows.Metrics
 	ready    *prometheus.Desc
 	tamper   *prometheus.Desc
 	linkUp   *prometheus.Desc
@@ -61,7 +62,7 @@ func NewMetrics(d *Daemon) *Metrics {
 		build:    prometheus.NewDesc("sallyport_build_info", "1, with the version of the daemon.", []string{"version"}, nil),
 		pair:     newPairMetrics(),
 		health:   newHealthMetrics(),
-		tally:    newTallyMetrics(),
+		tally:    hostrows.NewMetrics(),
 		upset:    prometheus.NewDesc("sallyport_table_upset", "1 while the rows of a table are written anew, because a look-up met a flipped bit.", []string{"chip", "table"}, nil),
 		wrong:    prometheus.NewDesc("sallyport_table_rows_wrong_total", "Rows of a table that were found to be otherwise than the configuration, since the daemon started.", []string{"chip", "table"}, nil),
 		written:  prometheus.NewDesc("sallyport_table_rows_rewritten_total", "Rows of a table that were written anew, since the daemon started.", []string{"chip", "table"}, nil),
@@ -88,7 +89,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 			out <- desc
 		}
 	}
-	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.byPrefix, m.events, m.left, m.routes, m.over, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written, m.lane, m.runs, m.took}, m.pair.descs(), m.health.descs(), m.tally.descs()) {
+	for _, desc := range slices.Concat([]*prometheus.Desc{m.sas, m.policies, m.byPrefix, m.events, m.left, m.routes, m.over, m.adopted, m.ready, m.tamper, m.linkUp, m.build, m.upset, m.wrong, m.written, m.lane, m.runs, m.took}, m.pair.descs(), m.health.descs(), m.tally.Descs()) {
 		out <- desc
 	}
 }
@@ -98,7 +99,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	d := m.daemon
 	out <- prometheus.MustNewConstMetric(m.build, prometheus.GaugeValue, 1, d.version)
 	m.pair.collect(d, out)
-	for kind, count := range d.events.counted() {
+	for kind, count := range d.events.Counted() {
 		out <- prometheus.MustNewConstMetric(m.events, prometheus.CounterValue, float64(count), kind)
 	}
 	shown := d.shown.Load()
@@ -147,7 +148,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.NewInvalidMetric(m.sas, err)
 		return
 	}
-	m.tally.collect(d, v.Model(), out)
+	m.tally.Collect(d.tallies, v.Model(), out)
 	for dev, routes := range v.Model().FromLinux {
 		if dev == learned.Steering && len(v.Model().Interfaces) == 0 {
 			continue

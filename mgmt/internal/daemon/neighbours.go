@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"sallyport/mgmt/internal/fair"
+	"sallyport/mgmt/internal/hostrows"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -19,16 +19,16 @@ var portOf = map[string]uint8{xfrm.Red: transport.PortRed, xfrm.Black: transport
 type neighbours struct {
 	daemon *Daemon
 	linux  seeker
-	known  map[heard]xfrm.MAC          // by Linux
-	rows   map[model.NextHop]xfrm.MAC  // on the chips
-	failed map[model.NextHop]bool      // of those, the ones that Linux has looked for in vain
-	asked  *byNetwork[time.Time]       // that packets went to, until when they are sought
-	seen   map[model.NextHop]time.Time // when Linux last looked for a host on the chips
-	probes map[model.NextHop]probe     // of those that it does not know
-	left   budget                      // of this second
-	turn   int                         // the wanted host that is looked for first
-	last   time.Time                   // of the last change of the chips
-	full   map[string]bool             // by device: there was no room for some host
+	known  map[heard]xfrm.MAC             // by Linux
+	rows   map[model.NextHop]xfrm.MAC     // on the chips
+	failed map[model.NextHop]bool         // of those, the ones that Linux has looked for in vain
+	asked  *hostrows.ByNetwork[time.Time] // that packets went to, until when they are sought
+	seen   map[model.NextHop]time.Time    // when Linux last looked for a host on the chips
+	probes map[model.NextHop]probe        // of those that it does not know
+	left   budget                         // of this second
+	turn   int                            // the wanted host that is looked for first
+	last   time.Time                      // of the last change of the chips
+	full   map[string]bool                // by device: there was no room for some host
 
 	model   *model.Model           // as the chips last had it
 	insides map[int]*model.Model   // of its networks
@@ -45,16 +45,9 @@ type seeker interface {
 
 func newNeighbours(d *Daemon, linux seeker) *neighbours {
 	return &neighbours{
-		daemon: d, linux: linux, known: map[heard]xfrm.MAC{}, failed: map[model.NextHop]bool{}, asked: placesOf[time.Time](mostWaited),
+		daemon: d, linux: linux, known: map[heard]xfrm.MAC{}, failed: map[model.NextHop]bool{}, asked: hostrows.PlacesOf[time.Time](mostWaited),
 		seen: map[model.NextHop]time.Time{}, left: perSecond, full: map[string]bool{},
 	}
-}
-
-// byNetwork are hosts that share places among their networks.
-type byNetwork[V any] = fair.Places[int, model.NextHop, V]
-
-func placesOf[V any](most int) *byNetwork[V] {
-	return fair.New[int, model.NextHop, V](most, func(hop model.NextHop) int { return hop.Network })
 }
 
 // heard is a host as Linux knows it: at a port, or in a VLAN of red.
@@ -129,4 +122,84 @@ func (n *neighbours) probe(hop model.NextHop) {
 	default:
 		n.linux.Probe(portOf[hop.Dev], hop.IP)
 	}
+}
+
+// hosts are those that the box is to know: those that rows lead to, and those that are to have rows
+// of their own.
+func (n *neighbours) hosts(m *model.Model, before map[model.NextHop]xfrm.MAC, wanted []model.NextHop) (map[model.NextHop]xfrm.MAC, hostrows.Tally) {
+	learned, out, room := map[model.NextHop]xfrm.MAC{}, hostrows.NewTally(), map[string]int{}
+	for _, dev := range model.Devices {
+		room[dev] = n.daemon.session.HostRoom(m, dev)
+	}
+	for _, hop := range wanted {
+		mac, known := n.mac(hop)
+		if !known {
+			mac, known = before[hop]
+		}
+		if !known {
+			continue
+		}
+		if learned[hop] = mac; n.resolves(hop) {
+			room[hop.Dev]--
+			out.Installed[hostrows.PlaceOf(hop)]++
+		}
+	}
+	had, further := n.candidates(learned, before)
+	for _, dev := range model.Devices {
+		hostrows.Share(learned, had[dev], further[dev], room[dev], out)
+	}
+	n.warn(out)
+	return learned, out
+}
+
+// candidates are, by device, the hosts that have rows of their own, unless they do not answer, and
+// further ones that Linux knows. Written hosts are none: they have rows anyhow, and what Linux
+// knows of them is learned at once.
+func (n *neighbours) candidates(learned, before map[model.NextHop]xfrm.MAC) (had, further map[string][]hostrows.Candidate) {
+	had, further = map[string][]hostrows.Candidate{}, map[string][]hostrows.Candidate{}
+	add := func(to map[string][]hostrows.Candidate, hop model.NextHop, mac xfrm.MAC) {
+		switch _, has := learned[hop]; {
+		case has || !n.resolves(hop):
+		case n.written[hop]:
+			learned[hop] = mac
+		default:
+			to[hop.Dev] = append(to[hop.Dev], hostrows.Candidate{Hop: hop, MAC: mac, Seen: n.seen[hop]})
+		}
+	}
+	for hop, mac := range before {
+		if n.failed[hop] {
+			continue
+		}
+		if now, known := n.mac(hop); known {
+			mac = now
+		}
+		add(had, hop, mac)
+	}
+	for at, mac := range n.known {
+		hop, ours := n.hopOf(at)
+		if _, has := before[hop]; has && !n.failed[hop] {
+			continue
+		}
+		if place, reached := n.heardAt(hop); ours && reached && place == at {
+			add(further, hop, mac)
+		}
+	}
+	return had, further
+}
+
+// warn writes into the log once that a table of hosts is full, as long as it is.
+func (n *neighbours) warn(out hostrows.Tally) {
+	full := map[string]bool{}
+	for _, counts := range []map[hostrows.Place]int{out.Gone, out.Refused} {
+		for at := range counts {
+			full[at.Dev] = true
+		}
+	}
+	for dev := range full {
+		if !n.full[dev] {
+			most := out.Most(dev)
+			n.daemon.log.Warn("no room for all hosts on "+dev+": the network that has most of them gives way", "network", most.Name(n.insides), "hosts", out.Installed[most])
+		}
+	}
+	n.full = full
 }

@@ -205,7 +205,7 @@ func (d *Daemon) tell(e events.Event) {
 		level = slog.LevelWarn
 	}
 	d.log.Log(context.Background(), level, "event", "event", e.Kind, "text", e.String())
-	d.events.publish(e)
+	d.events.Publish(e)
 }
 
 // merged makes one event of all bad ICVs of an SA, with the fields of the first, and how many

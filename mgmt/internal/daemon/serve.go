@@ -89,8 +89,8 @@ func (d *Daemon) client(ctx context.Context, who Caller, conn net.Conn) {
 // monitor sends the answer to the request and then events, until the client goes, says anything, or
 // is too slow.
 func (d *Daemon) monitor(ctx context.Context, conn net.Conn, text []byte) {
-	events := d.events.subscribe()
-	defer d.events.leave(events)
+	events := d.events.Subscribe()
+	defer d.events.Leave(events)
 	if !send(conn, text) {
 		return
 	}

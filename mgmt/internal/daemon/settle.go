@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"sallyport/mgmt/internal/hostrows"
 	"sallyport/mgmt/internal/model"
 )
 
@@ -78,7 +79,7 @@ func (n *neighbours) settle() error {
 		}
 		look(hop, &n.left.asked)
 	}
-	due := placesOf[bool](len(m.Learned)) // and whether Linux knows them
+	due := hostrows.PlacesOf[bool](len(m.Learned)) // and whether Linux knows them
 	for hop := range m.Learned {
 		_, known := n.mac(hop) // not if it is of before this daemon, or Linux has forgotten it
 		if (!known || now.Sub(n.seen[hop]) > refresh) && n.resolves(hop) {
@@ -98,4 +99,43 @@ func (n *neighbours) settle() error {
 	n.probes = probes
 	maps.DeleteFunc(n.seen, func(hop model.NextHop, _ time.Time) bool { _, has := n.mac(hop); return !has })
 	return nil
+}
+
+// learn gives the configuration, and the hosts that rows of the box lead to.
+func (n *neighbours) learn() (*model.Model, []model.NextHop, error) {
+	d := n.daemon
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, err := d.session.Look()
+	if err != nil {
+		return nil, nil, err
+	}
+	n.see(v.Model())
+	wanted, before := v.NextHops()
+	learned, tally := n.hosts(v.Model(), before, wanted)
+	d.tallies.See(tally, n.insides)
+	if n.rows = before; maps.Equal(learned, before) {
+		clear(n.failed)
+		return v.Model(), wanted, nil
+	}
+	now := d.now()
+	if since := now.Sub(n.last); since >= 0 && since < firstProbe {
+		return v.Model(), wanted, nil // the next tick is in time
+	}
+	n.last = now
+	if err := d.prepare(); err != nil {
+		return nil, nil, err
+	}
+	if err := d.session.Learn(learned); err != nil {
+		return nil, nil, err
+	}
+	clear(n.failed)
+	n.rows = learned
+	d.tallies.GaveWay(tally.Gone)
+	d.log.Info("next hops changed", "learned", len(learned), "wanted", len(wanted))
+	if v, err = d.session.Look(); err != nil {
+		return nil, nil, err
+	}
+	n.see(v.Model())
+	return v.Model(), wanted, nil
 }

@@ -61,7 +61,7 @@ func TestLinkEvents(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if count := r.daemon.events.counted()["link"]; count != 2 {
+	if count := r.daemon.events.Counted()["link"]; count != 2 {
 		t.Errorf("%d events", count)
 	}
 }
@@ -116,7 +116,7 @@ func TestZeroizeIsNoticed(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 	r.poll()
-	r.same("restarts", r.daemon.events.counted()[events.EventRestart], 1)
+	r.same("restarts", r.daemon.events.Counted()[events.EventRestart], 1)
 	r.same("SAs", r.get("list", `,"what":"state"`)["items"], []any{})
 	r.same("enable", r.fake.Get(transport.Crypto, regs.CryptoControl)&1, 1)
 }
@@ -130,7 +130,7 @@ func TestDisabledChip(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 	r.poll()
-	r.same("restarts", r.daemon.events.counted()[events.EventRestart], 1)
+	r.same("restarts", r.daemon.events.Counted()[events.EventRestart], 1)
 	r.same("SAs", r.get("list", `,"what":"state"`)["items"], []any{})
 }
 

@@ -92,12 +92,12 @@ func (d *Daemon) SAs(most int) (first []session.InstalledSA, more int, err error
 
 // Watch gives a channel of all events from now on. It is closed when its reader is too far behind,
 // or when the daemon ends.
-func (d *Daemon) Watch() <-chan events.Event { return d.events.subscribe() }
+func (d *Daemon) Watch() <-chan events.Event { return d.events.Subscribe() }
 
 // Monitor is Watch for one that may leave before the daemon ends.
 func (d *Daemon) Monitor() (each <-chan events.Event, leave func()) {
-	c := d.events.subscribe()
-	return c, func() { d.events.leave(c) }
+	c := d.events.Subscribe()
+	return c, func() { d.events.Leave(c) }
 }
 
 // shown is what the last poll or change found, for those who do not wait for the next.

@@ -19,11 +19,11 @@ import (
 // upwards are the packages from the lowest to the highest. Each may import only those before it.
 // A change goes down from the daemon to the chips; nothing on that way knows who asked for it.
 var upwards = strings.Fields(`
-	regs suite clock cuckoo prefixes journal disk transport xfrm byprefix keys
+	regs suite clock cuckoo fair prefixes journal disk transport xfrm byprefix keys
 	card chip place
-	learned model hostroutes steer vrf compile plan usedkeys store saved events session upsets
+	learned model hostroutes steer vrf compile plan usedkeys store saved events hub session upsets
 	listen mutual control wire peer pair
-	punt shares waiting rib
+	punt shares waiting rib hostrows
 	config
 	daemon
 	api web traffic yang

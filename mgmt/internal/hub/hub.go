@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package daemon
+// Package hub gives each event of the daemon to all who watch.
+package hub
 
 import (
 	"maps"
@@ -13,22 +14,23 @@ import (
 // it knows of its loss.
 const behind = 1024
 
-// hub gives each event to every monitor, and counts.
-type hub struct {
+// Hub gives each event to every monitor, and counts.
+type Hub struct {
 	mu       sync.Mutex
 	monitors map[chan events.Event]bool
 	counts   map[string]uint64
 }
 
-func newHub() hub {
-	return hub{monitors: map[chan events.Event]bool{}, counts: map[string]uint64{
+// New makes one without subscribers.
+func New() Hub {
+	return Hub{monitors: map[chan events.Event]bool{}, counts: map[string]uint64{
 		events.EventAcquire: 0, events.EventExpire: 0, events.EventLink: 0, events.EventSequence: 0, events.EventMapping: 0, events.EventICV: 0, events.EventAudit: 0, events.EventStray: 0, events.EventRestart: 0, events.EventTamper: 0, events.EventReady: 0, events.EventDisk: 0, events.EventUpset: 0, events.EventSelfTest: 0,
 	}}
 }
 
-// subscribe gives a channel of all events from now on. It is closed when its reader is too slow, or
+// Subscribe gives a channel of all events from now on. It is closed when its reader is too slow, or
 // when the daemon ends.
-func (h *hub) subscribe() chan events.Event {
+func (h *Hub) Subscribe() chan events.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := make(chan events.Event, behind)
@@ -36,13 +38,15 @@ func (h *hub) subscribe() chan events.Event {
 	return c
 }
 
-func (h *hub) leave(c chan events.Event) {
+// Leave ends a subscription.
+func (h *Hub) Leave(c chan events.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.monitors, c)
 }
 
-func (h *hub) publish(e events.Event) {
+// Publish gives an event to all subscribers, and counts it.
+func (h *Hub) Publish(e events.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.counts[e.Kind]++
@@ -55,14 +59,15 @@ func (h *hub) publish(e events.Event) {
 	}
 }
 
-// counted is how many events of each kind there were.
-func (h *hub) counted() map[string]uint64 {
+// Counted is how many events of each kind there were.
+func (h *Hub) Counted() map[string]uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.counts)
 }
 
-func (h *hub) close() {
+// Close ends all subscriptions.
+func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for c := range h.monitors {
@@ -70,7 +75,7 @@ func (h *hub) close() {
 	}
 }
 
-func (h *hub) end(c chan events.Event) {
+func (h *Hub) end(c chan events.Event) {
 	close(c)
 	delete(h.monitors, c)
 }
