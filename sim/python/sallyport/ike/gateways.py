@@ -18,7 +18,7 @@ from sallyport.ike.spaces import Space, cabled
 from sallyport.tunnels import BLACK, BLACK_PREFIX
 
 POLL_S = 0.05  # between two questions to a daemon
-POLICIES = 3  # that charon has a box install for a tunnel: out, in and forward
+POLICIES = 2  # that the plugin has a box install for a tunnel: out and in
 
 
 class Boxes(Protocol):
