@@ -76,17 +76,22 @@ METHOD(kernel_ipsec_t, add_sa, status_t, ipsec_t *this, kernel_ipsec_sa_id_t *id
 
   if (!state_add_words(&words, id, data, &why)) {
     status = NOT_SUPPORTED;
-  } else if (client_batch(this->client, &words, &why) != SUCCESS) {
-    status = FAILED;
+  } else {
+    status = client_batch(this->client, &words, &why);
   }
   line_wipe(&words);
-  if (status == SUCCESS) {
+  if (status == SUCCESS || status == INVALID_STATE) {
     installed_add(this->installed, id, data->inbound);
-  } else {
+  }
+  if (status == INVALID_STATE) {
+    // Without an answer the box may have it: it is deleted when the daemon is there again.
+    installed_owe(this->installed, id->spi, id->dst);
+  }
+  if (status != SUCCESS) {
     DBG1(DBG_KNL, "unable to add %s SA with SPI %.8x: %s", data->inbound ? "inbound" : "outbound", ntohl(id->spi),
          why.text);
   }
-  return status;
+  return status == SUCCESS || status == NOT_SUPPORTED ? status : FAILED;
 }
 
 // An SA with other addresses or ports is a new SA for the chips, whose sequence numbers begin at 1

@@ -43,12 +43,10 @@ static void forget(policies_t *this, entry_t *entry) {
   destroy_entry(entry);
 }
 
-static entry_t *entry_of(policies_t *this, const char *name) {
-  entry_t *entry = this->entries->get(this->entries, name);
-  if (!entry) {
-    INIT(entry, .name = strdup(name), .wanted = linked_list_create(), );
-    this->entries->put(this->entries, entry->name, entry);
-  }
+static entry_t *create_entry(policies_t *this, const char *name) {
+  entry_t *entry;
+  INIT(entry, .name = strdup(name), .wanted = linked_list_create(), );
+  this->entries->put(this->entries, entry->name, entry);
   return entry;
 }
 
@@ -59,19 +57,20 @@ static wanted_t *best_of(entry_t *entry) {
 }
 
 // Installs the first of the wanted policies.
-static bool install(policies_t *this, entry_t *entry, line_t *why) {
+static status_t install(policies_t *this, entry_t *entry, line_t *why) {
   line_t words = LINE_EMPTY;
   wanted_t *best = best_of(entry);
 
   line_add(&words, "xfrm policy update %s %s", entry->name, best->words);
   free(entry->installed);
-  entry->installed = client_batch(this->client, &words, why) == SUCCESS ? strdup(best->words) : NULL;
-  return entry->installed != NULL;
+  status_t status = client_batch(this->client, &words, why);
+  entry->installed = status == SUCCESS ? strdup(best->words) : NULL;
+  return status;
 }
 
 // The same, unless the box has it already.
-static bool keep(policies_t *this, entry_t *entry, line_t *why) {
-  return entry->installed && streq(entry->installed, best_of(entry)->words) ? TRUE : install(this, entry, why);
+static status_t keep(policies_t *this, entry_t *entry, line_t *why) {
+  return entry->installed && streq(entry->installed, best_of(entry)->words) ? SUCCESS : install(this, entry, why);
 }
 
 static status_t uninstall(policies_t *this, entry_t *entry, line_t *why) {
@@ -120,23 +119,26 @@ status_t policies_add(policies_t *this, const kernel_ipsec_policy_id_t *id,
     return FAILED;
   }
   this->mutex->lock(this->mutex);
-  entry_t *entry = entry_of(this, name.text);
+  entry_t *entry = this->entries->get(this->entries, name.text);
+  bool owed = entry && !best_of(entry);
+  entry = entry ?: create_entry(this, name.text);
   insert(entry, one);
   // Said again though the box should have it: if others took it away, a rekey mends that.
-  bool ok = best_of(entry) == one ? install(this, entry, &why) : keep(this, entry, &why);
-  if (!ok) {
-    // The CHILD_SA fails. What the box had before it still has.
+  status_t status = best_of(entry) == one ? install(this, entry, &why) : keep(this, entry, &why);
+  if (status != SUCCESS) {
+    // The CHILD_SA fails. What the box had before it still has, and without an answer perhaps this
+    // one, too: then it is deleted when the daemon is there again.
     entry->wanted->remove(entry->wanted, one, NULL);
     wanted_destroy(one);
-    if (!entry->wanted->get_count(entry->wanted)) {
+    if (!best_of(entry) && !owed && status != INVALID_STATE) {
       forget(this, entry);
     }
   }
   this->mutex->unlock(this->mutex);
-  if (!ok) {
+  if (status != SUCCESS) {
     complain("add", id, &why);
   }
-  return ok ? SUCCESS : FAILED;
+  return status == SUCCESS ? SUCCESS : FAILED;
 }
 
 status_t policies_remove(policies_t *this, const kernel_ipsec_policy_id_t *id,
@@ -153,7 +155,7 @@ status_t policies_remove(policies_t *this, const kernel_ipsec_policy_id_t *id,
   entry_t *entry = this->entries->get(this->entries, name.text);
   if (entry && take_out(entry, like)) {
     if (entry->wanted->get_count(entry->wanted)) {
-      status = keep(this, entry, &why) ? SUCCESS : FAILED;
+      status = keep(this, entry, &why) == SUCCESS ? SUCCESS : FAILED;
     } else {
       status = uninstall(this, entry, &why);
       // charon has forgotten it. If the daemon has not heard of it, it is deleted later.
@@ -206,7 +208,7 @@ void policies_resume(policies_t *this, bool lost) {
         this->entries->remove_at(this->entries, entries);
         destroy_entry(entry);
       }
-    } else if (lost && !install(this, entry, &why)) {
+    } else if (lost && install(this, entry, &why) != SUCCESS) {
       DBG1(DBG_KNL, "unable to restore policy %s: %s", entry->name, why.text);
     }
   }

@@ -18,15 +18,21 @@ def nothing_refused(_: str) -> None:
     """The requests that it refuses, unless a test says otherwise."""
 
 
+def nothing_lost(_: str) -> bool:
+    """Each answer reaches charon, unless a test says otherwise."""
+    return False
+
+
 class Relay:
     """Answers at `path` what the daemon at `upstream` does (docs/reference/control-socket.md).
     `refuse` may object to a line of a batch with a sentence; then the daemon does not hear of
-    the batch."""
+    the batch. Of a line that `lose` names, charon does not hear the answer."""
 
     def __init__(self, path: Path, upstream: Path) -> None:
         self.path, self._upstream = path, upstream
         self.lines: list[str] = []  # of batches that were carried out
         self.refuse: Callable[[str], str | None] = nothing_refused
+        self.lose: Callable[[str], bool] = nothing_lost
         self.lock = threading.Lock()  # held while a request is carried out and noted
         self._monitors: list[socket.socket] = []
         self._connections: list[socket.socket] = []
@@ -85,6 +91,8 @@ class Relay:
                     return
                 if json.loads(answer)["ok"]:
                     self.lines += request.get("lines", [])
+                if any(self.lose(words) for words in request.get("lines", [])):
+                    return
                 charon.sendall(answer)
             if request["do"] == "monitor":
                 self._monitor(charon, answers)

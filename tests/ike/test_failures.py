@@ -5,13 +5,14 @@ reset, and when there are events."""
 from __future__ import annotations
 
 import re
+import threading
 import time
 
 import pytest
 
 from tests.ike.box import IkeBox
 from tests.ike.charons import Charon, agree, child, installed, two_charons, wait_until_replaced
-from tests.ike.control_relay import nothing_refused
+from tests.ike.control_relay import nothing_lost, nothing_refused
 
 SENTENCE = "the SAD of the crypto chip is full"
 
@@ -223,6 +224,33 @@ def test_deleted_while_the_daemon_is_away(fresh: tuple[Charon, Charon]) -> None:
         box.wait_until_empty()
     installed(fresh)
     agree(*both)
+
+
+@pytest.mark.parametrize("lost", ["state add .* dir out", "policy update .* dir out"])
+def test_answer_lost_with_the_daemon(fresh: tuple[Charon, Charon], lost: str) -> None:
+    """The daemon dies when it has carried out a change and has not answered: the CHILD_SA fails,
+    what it left in the box goes when the daemon is there again, and the next one works."""
+    a, b = fresh
+    dying: list[threading.Thread] = []
+
+    def lose(line: str) -> bool:
+        if re.search(lost, line) and not dying:
+            dying.append(threading.Thread(target=a.box.stop))
+            dying[0].start()
+        return bool(dying)
+
+    for charon, ends in ((a, (1, 2)), (b, (2, 1))):
+        charon.load(child("net", *ends, "esp_proposals = aes256gcm16"))
+    a.box.relay.lose = lose
+    assert "failed" in a.initiate("net", check=False)
+    dying[0].join()
+    a.box.relay.lose = nothing_lost
+    assert re.search(lost, "\n".join(a.box.lines))
+    a.box.start()
+    for charon in fresh:
+        charon.box.wait_until_empty()
+    installed(fresh)
+    agree(a.box, b.box)
 
 
 def test_policies_flushed_by_others(fresh: tuple[Charon, Charon]) -> None:
