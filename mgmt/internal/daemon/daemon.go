@@ -26,6 +26,7 @@ import (
 	"sallyport/mgmt/internal/saved"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/shares"
+	"sallyport/mgmt/internal/spis"
 	"sallyport/mgmt/internal/upsets"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -39,7 +40,7 @@ type Daemon struct {
 	adopted   atomic.Bool           // the chips hold our configuration
 	shown     atomic.Pointer[shown] // of the last poll or change
 	unwritten atomic.Value          // what the log last said of a file that could not be written
-	reserved  reserved
+	promised  *spis.Promised
 	uses      lastUses
 
 	mu       sync.Mutex // of changes of the chips, and of what follows
@@ -73,7 +74,7 @@ const logAgain = 10 * time.Second
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, reserved: reserved{spis: reservations{}}, uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: hub.New(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New(), tallies: hostrows.NewTallies()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, promised: spis.New(), uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: hub.New(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New(), tallies: hostrows.NewTallies()}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.unwritten.Store("")
 	d.show()
@@ -207,7 +208,7 @@ func (d *Daemon) changed(commands int) error {
 	}
 	m := v.Model()
 	d.trail(m)
-	d.reserved.release(m.SAs.Inbound)
+	d.promised.Release(m.SAs.Inbound)
 	d.uses.keep(m)
 	d.log.Info("configuration changed", "commands", commands, "sas_in", m.SAs.Count(xfrm.DirIn), "sas_out", m.SAs.Count(xfrm.DirOut))
 	return d.hostChanged()

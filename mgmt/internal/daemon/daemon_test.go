@@ -13,6 +13,7 @@ import (
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/spis"
 	"sallyport/mgmt/internal/transport"
 )
 
@@ -149,7 +150,7 @@ func TestSPI(t *testing.T) {
 		t.Error(seen)
 	}
 	r.same("full", ask(0x2000, 0x2003), "no SPI from 0x2000 to 0x2003 is free")
-	now = now.Add(larval - time.Second)
+	now = now.Add(spis.Larval - time.Second)
 	r.same("full", ask(0x2000, 0x2003), "no SPI from 0x2000 to 0x2003 is free")
 	r.must(tunnel...)
 	now = now.Add(time.Second)

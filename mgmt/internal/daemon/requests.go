@@ -5,10 +5,13 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"net/netip"
 	"time"
 
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/spis"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // requests by name. Behind monitor come events, and no more requests.
@@ -197,3 +200,37 @@ func (d *Daemon) pairState() control.Pair {
 	}
 	return out
 }
+
+// allocSPI gives an SPI that no inbound SA has and no other was promised. A router finds inbound
+// SAs by their SPI alone, so it is unique over all destinations.
+func (d *Daemon) allocSPI(who Caller, r *control.AllocSPI) (any, error) {
+	if err := who.mayChange(); err != nil {
+		return nil, err
+	}
+	src, err := netip.ParseAddr(r.Src)
+	if err != nil {
+		return nil, inputf("src must be an IP address")
+	}
+	dst, err := netip.ParseAddr(r.Dst)
+	if err != nil || src.Is4() != dst.Is4() {
+		return nil, inputf("dst must be an IP address of src's version")
+	}
+	if r.Min < spis.First || r.Max < r.Min {
+		return nil, inputf("min and max must be a range of SPIs from %d on, not %d to %d", spis.First, r.Min, r.Max)
+	}
+	if err := d.mayAgreeKeys(); err != nil {
+		return nil, err
+	}
+	v, err := d.view()
+	if err != nil {
+		return nil, err
+	}
+	sas := &v.Model().SAs
+	spi, free := d.promised.Promise(r.Min, r.Max, d.now(), sas.Count(xfrm.DirIn), sas.Inbound)
+	if !free {
+		return nil, inputf("no SPI from 0x%x to 0x%x is free", r.Min, r.Max)
+	}
+	return control.SPI{SPI: spi}, nil
+}
+
+func inputf(format string, args ...any) error { return xfrm.Errorf(xfrm.Pos{}, format, args...) }
