@@ -22,7 +22,7 @@ func NewMetrics() Metrics {
 	return Metrics{
 		hosts:   desc("linux_hosts", "Hosts of Linux on a port: installed in its chip, or refused for want of room.", "state"),
 		gone:    desc("linux_hosts_gone_total", "Hosts of Linux on a port that have given way to hosts of other networks, since the daemon started."),
-		unasked: desc("flows_refused_total", "Packets without an SA or too long of which the daemon told nobody, because too many flows of their network are such, since it started."),
+		unasked: desc("flows_refused_total", "Packets without an SA, or too long, that the daemon reported to no process, because too many flows of their network are such, since it started."),
 	}
 }
 

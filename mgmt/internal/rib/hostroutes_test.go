@@ -118,7 +118,7 @@ func TestLearnedHostRoute(t *testing.T) {
 		b.wantAt(to, "5")
 		for _, gateway := range []string{"2001:db8:1::3", "2001:db8:1::4"} {
 			if !b.wanted()[dev+" "+gateway] {
-				t.Errorf("nobody looks for %s: %v", gateway, b.wanted())
+				t.Errorf("the box does not look for %s: %v", gateway, b.wanted())
 			}
 		}
 		b.hear(map[string]byte{"2001:db8:1::4": 4})
@@ -215,7 +215,7 @@ func TestRoutersNetwork(t *testing.T) {
 			known := map[string]byte{}
 			for n, host := range others {
 				if !b.wanted()[dev+" "+host] {
-					t.Errorf("/%d: nobody looks for %s", bits, host)
+					t.Errorf("/%d: the box does not look for %s", bits, host)
 				}
 				known[host] = byte(n + 1)
 			}

@@ -36,8 +36,8 @@ func (p *Promised) Release(taken func(uint32) bool) {
 	}
 }
 
-// Promise gives an SPI of a range, ends included, that nobody else was promised in the last Larval
-// and that none of so many SAs has, from a random place on; false if there is none.
+// Promise gives a free SPI of a range, ends included, from a random place on; false if there is
+// none. No other promise of the last Larval names it, and none of so many SAs has it.
 func (p *Promised) Promise(first, last uint32, now time.Time, sas int, taken func(uint32) bool) (spi uint32, free bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
