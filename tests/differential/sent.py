@@ -37,6 +37,10 @@ class Sent:
         # of packets that were for the limit to judge, by SPI
         self.counted: Counter[int] = Counter()
         self.lapsed: set[Place] = set()
+        # Lost packets of an SA with a hard limit, by SPI: some came before the limit, the others
+        # behind it, and no wire shows which.
+        self.limits: dict[int, int] = {}
+        self.unseen: dict[int, list[Place]] = {}
         self.identifications = Identifications()
         for index, outcome in enumerate(outcomes.get(port, [])):
             self._expect((outcome.fast, outcome.way), (port, index), outcome.sent)
@@ -47,6 +51,8 @@ class Sent:
     def _expect(self, order: tuple[object, ...], place: Place, items: tuple[Item, ...]) -> None:
         self.waiting.setdefault(order, deque()).extend((place, item) for item in items)
         for item in items:
+            if not isinstance(item, Clear):
+                self.limits[item.sa.spi] = item.sa.hard_limit
             if isinstance(item, Lost):
                 self.gaps[item.sa.spi] += item.numbered
             elif not isinstance(item, Clear) and item.sa.spi not in self.peers:
@@ -57,9 +63,11 @@ class Sent:
         self._skip()
         while place < len(self.frames):
             taken, found = self._clear(place) or self._protected(place)
-            if found:
+            if found and not self._unseen_count():
                 return found, self.lapsed
-            place += taken
+            place += taken if not found else 0
+            self._skip()
+        while self._unseen_count():
             self._skip()
         left = [(came, text(item)) for queue in self.waiting.values() for came, item in queue]
         if left:
@@ -80,7 +88,19 @@ class Sent:
                 if spent:
                     self.lapsed.add(came)
                 else:
-                    self.counted[item.sa.spi] += 1
+                    self.unseen.setdefault(item.sa.spi, []).append(came)
+
+    def _unseen_count(self) -> bool:
+        """Counts lost packets of an SA as before its limit, as many as there is room for, if with
+        them it is reached; whether there is such an SA."""
+        for spi, places in self.unseen.items():
+            room = self.limits[spi] - self.counted[spi]
+            if self.limits[spi] and places and len(places) >= room:
+                self.lapsed.update(places[room:])
+                self.counted[spi] += room
+                places.clear()
+                return True
+        return False
 
     def _clear(self, place: int) -> tuple[int, Mismatch | None] | None:
         for queue in self.waiting.values():
