@@ -5,15 +5,17 @@ of the hosts, IKE, and packets in clear."""
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 from . import damage, error_packets, ethernet, headers, ip_packets
 from .configuration import Configuration
 from .esp_packets import Sender
 from .ethernet import Frame
+from .fragments_inside import FragmentsInside
 from .network import LOCAL, OTHER_LOCAL, PEERS, STRANGERS
 from .reading import ICMP_OF
-from .sa import NATT_PORT
+from .sa import NATT_PORT, Sa
 from .trains import CUT, Trains
 from .transport_packets import HostSender
 
@@ -41,7 +43,9 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         if chance < 0.64:
             sender = dice.choice(senders)
             packet = (
-                sender.in_packet(len(frames)) if isinstance(sender, HostSender) else _esp(dice, sender, len(frames))
+                sender.in_packet(len(frames))
+                if isinstance(sender, HostSender)
+                else _esp(dice, sender.sa, sender.packet(len(frames)))
             )
             whole = sender.sa.window > 0
         elif chance < 0.74:
@@ -57,12 +61,21 @@ def make(dice: random.Random, configuration: Configuration, count: int) -> list[
         elif not whole and dice.random() < CUT and trains.begin(packet):
             continue
         frames.append(ethernet.around(dice, "black", packet))
-    return [*frames, *trains.rest()]
+    frames += trains.rest()
+    return frames if configuration.bump else [*frames, *_with_fragments(dice, senders[: len(senders) // 4], frames)]
 
 
-def _esp(dice: random.Random, sender: Sender, now: int) -> bytes:
+def _with_fragments(dice: random.Random, senders: list[Sender], behind: list[Frame]) -> Iterator[Frame]:
+    """ESP around fragments, a twentieth as many as those before."""
+    inside = FragmentsInside(dice, senders)
+    for now in range(len(behind), len(behind) + len(behind) // 20):
+        if part := inside.next():
+            sender, packet = part
+            yield ethernet.around(dice, "black", _esp(dice, sender.sa, sender.carrying(packet, now)))
+
+
+def _esp(dice: random.Random, sa: Sa, esp: bytes) -> bytes:
     """A packet of an SA; 4 in 100 to another address or with another encapsulation."""
-    sa, esp = sender.sa, sender.packet(now)
     dst, version, encapsulated = sa.dst, 6 if sa.v6 else 4, sa.far_port is not None
     wrong = dice.random()
     if wrong < 0.02:

@@ -26,7 +26,7 @@ from .numbers import HighHalf, Window
 from .outcome import Clear, Outcome, ends
 from .policy import decide
 from .reading import Reading, read
-from .reassembly import Piece
+from .reassembly import WAITED, Piece
 from .red_mtu import at_red
 from .sa import Sa
 from .upper import Upper
@@ -44,9 +44,13 @@ TUNNEL = "tunnel"
 TOO_LONG = "tunnel_mtu"
 EXPIRED = "tunnel_ttl"
 
+# A fragment out of a tunnel, and what the first one of its datagram says, if that has come.
+Part = tuple[Piece, Upper | None]
+
 # The counter of a drop, or the inner chip's counters and what leaves, or what the CPU gets, with
-# the reason, or what becomes of it between tunnels.
+# the reason, or what becomes of it between tunnels; or WAITS.
 Result = str | tuple[list[str], tuple[Clear, ...] | tuple[str, bytes] | Outcome]
+WAITS = "waits for the first fragment"
 
 
 def over_tcp_flags(data: bytes) -> bool:
@@ -94,7 +98,21 @@ class Inbound:
         if opened.next_header == NO_NEXT_HEADER or not opened.payload:
             return ends("crypto.drop_dec_dummy", before)
         before = (*before, "crypto.red_tx_packets")
-        result = self._inspect(opened.payload, opened.next_header, number, outer, head)
+        part = self._part(opened.payload, opened.next_header)
+        result = self._inspect(opened.payload, opened.next_header, number, outer, head, part)
+        if result != WAITS or part is None:
+            return self._outcome(result, before)
+
+        def later() -> Outcome | None:
+            upper = self.firsts.get(part[0].key)
+            if upper is None:
+                return None
+            result = self._packet(opened.payload, opened.next_header, outer, head, (part[0], upper))
+            return replace(self._outcome(result, before), way=f"{WAITED} {self.sa.spi} {number}")
+
+        return Outcome((), later=later)
+
+    def _outcome(self, result: Result, before: tuple[str, ...]) -> Outcome:
         if isinstance(result, str):
             return ends(f"inner.{result}", before)
         counters, found = result
@@ -108,8 +126,9 @@ class Inbound:
                 return replace(found, counters=counted, lapsed=lapsed, fast=self.sa.suite.fast, network=self.network)
         return Outcome(all_counters, sent=found, fast=self.sa.suite.fast)
 
-    def _inspect(self, data: bytes, next_header: int, number: int, outer: Reading, head: bytes) -> Result:
-        part = self._part(data, next_header)
+    def _inspect(
+        self, data: bytes, next_header: int, number: int, outer: Reading, head: bytes, part: Part | None
+    ) -> Result:
         if not self.selectors:
             return "drop_no_selector"
         refused = self.window.check(number)
@@ -117,21 +136,17 @@ class Inbound:
             return refused
         return self._packet(data, next_header, outer, head, part)
 
-    def _part(self, data: bytes, next_header: int) -> tuple[Piece, Upper] | None:
-        """A fragment, and what the first one of its datagram says, if that has come (RFC 4301 7.3);
-        the first of the first ones counts."""
+    def _part(self, data: bytes, next_header: int) -> Part | None:
+        """The first of the first ones counts (RFC 4301 7.3)."""
         packet = read(data, VERSION_OF.get(next_header, 0))
         if packet.state != "whole" or not packet.fragment:
             return None
         piece = reassembly.read(Frame(bytes(12) + (b"\x86\xdd" if packet.version == 6 else b"\x08\0") + data))
         if not piece.start:
             self.firsts.setdefault(piece.key, Upper.of(packet, len(piece.payload)))
-        upper = self.firsts.get(piece.key)
-        return upper and (piece, upper)
+        return piece, self.firsts.get(piece.key)
 
-    def _packet(
-        self, data: bytes, next_header: int, outer: Reading, _head: bytes, part: tuple[Piece, Upper] | None
-    ) -> Result:
+    def _packet(self, data: bytes, next_header: int, outer: Reading, _head: bytes, part: Part | None) -> Result:
         """What becomes of a payload that the window let in."""
         if next_header not in VERSION_OF:
             return "drop_inner_not_ip"
@@ -141,16 +156,18 @@ class Inbound:
         own = packet
         # A first one may hold a fragment of its own, whose offset is another.
         later = part is not None and part[0].start > 0
-        packet = part[1].over(packet) if part and later else packet
+        upper = part[1] if part else None
+        packet = upper.over(packet) if upper and later else packet
+        waits = later and not upper
         if not self.allows(packet):
-            return "drop_selector_mismatch"
+            return WAITS if waits else "drop_selector_mismatch"
         if martian(packet):
             return "drop_inner_martian"
         if self.red.owns(packet.src):
             return "drop_inner_own_source"
-        if part and not later and not part[1].same(Upper.of(own, len(part[0].payload))):
+        if part and upper and not later and not upper.same(Upper.of(own, len(part[0].payload))):
             return "drop_inner_frag_conflict"
-        if over_tcp_flags(data) or (part and later and part[0].start // 8 < part[1].units):
+        if over_tcp_flags(data) or (part and upper and later and part[0].start // 8 < upper.units):
             return "drop_fragment_offset"
         ecn = ecn_behind_tunnel(packet.tos, outer.tos)
         if ecn is None:
@@ -167,8 +184,10 @@ class Inbound:
         )
         if isinstance(to, str):
             return [f"punt_{TUNNEL}_{to}", *odd], (f"{TUNNEL}_{to}", for_cpu(fitting))
+        if to.mac == BACK and waits:
+            return WAITS
         if to.mac == BACK:
-            return odd, self.hairpin.between(forwarded(fitting), self.vrf, part[1] if part else None)
+            return odd, self.hairpin.between(forwarded(fitting), self.vrf, upper)
         leaving = at_red(
             header("red", to.mac, fitting, to.vlan), forwarded(fitting), own, self.paths.red_mtu, bump=False
         )

@@ -40,6 +40,13 @@ class Sender:
             return self._misshapen(sealed)
         return sealed
 
+    def carrying(self, inner: bytes, now: int) -> bytes:
+        """The packet with all right, around this one."""
+        length = -(len(inner) + 2) % self.sa.suite.block
+        iv = self.dice.randbytes(self.sa.suite.iv)
+        number = self.numbering.next(now)
+        return self.peer.seal(inner + right_padding(length), length, 41 if inner[0] >> 4 == 6 else 4, number, iv)
+
     def _text(self) -> tuple[bytes, int, int]:
         """Payload with padding, pad length and next header."""
         dice = self.dice

@@ -23,10 +23,8 @@ class HairpinJudge(RedJudge):
 
     def between(self, data: bytes, vrf: Vrf | None, upper: Upper | None) -> Outcome:
         """`data`: the IP packet as decryption leaves it, its TTL lowered. `upper`: that of a
-        fragment's datagram, if its first one has come."""
+        fragment's datagram, whose first one has come."""
         packet = read(data, data[0] >> 4)
-        if packet.fragment and upper is None:
-            return ends("inner.drop_inject_punt", WAY)
         packet = upper.over(packet) if upper and packet.fragment else packet
         policy, _ = outgoing(self.of_vrf[vrf.name] if vrf else self.policies, packet)
         if policy is None or policy.action == "block":

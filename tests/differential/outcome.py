@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .ethernet import Frame
 from .priority import is_control
-from .reassembly import JOINED, STRAIGHT, Step
+from .reassembly import JOINED, STRAIGHT, WAITED, Step
 from .sa import Sa
 from .upper import Upper
 
@@ -81,6 +81,9 @@ class Outcome:
     AHEAD). `whole`: the frame that is punted, if not the one that came. `delivered`: reason and
     frame that the far chip gives the CPU; `network` is that of either. `lapsed`: `counters` if its
     SA has reached its hard limit before.
+
+    `later`: it waits for the first fragment of its datagram; called when all frames have come, it
+    says what becomes of it, or None if it waits on.
     """
 
     counters: tuple[str, ...]
@@ -94,6 +97,7 @@ class Outcome:
     lapsed: tuple[str, ...] = ()
     delivered: tuple[str, bytes] | None = None
     network: int = 0
+    later: Callable[[], Outcome | None] | None = None
 
 
 def behind(step: Step, chip: str, judge: Callable[[Frame, Upper | None], Outcome]) -> Outcome:
@@ -102,14 +106,22 @@ def behind(step: Step, chip: str, judge: Callable[[Frame, Upper | None], Outcome
     if step.frame is None:
         return Outcome(counters)
     outcome = ends(f"{chip}.{step.punt}") if step.punt else judge(step.frame, step.upper)
+    return _behind(step, counters, step.frame, outcome)
+
+
+def _behind(step: Step, counters: tuple[str, ...], frame: Frame, outcome: Outcome) -> Outcome:
+    if outcome.later:
+        later = outcome.later
+        return Outcome((), later=lambda: (settled := later()) and _behind(step, counters, frame, settled))
+    kept = outcome.way.startswith((JOINED, WAITED))
     if step.way == STRAIGHT:
-        return replace(outcome, way=AHEAD) if is_control(step.frame) else outcome
+        return replace(outcome, way=AHEAD) if is_control(frame) and not kept else outcome
     return replace(
         outcome,
         counters=(*counters, *outcome.counters),
         lapsed=(*counters, *outcome.lapsed) if outcome.lapsed else (),
-        way=outcome.way if outcome.way.startswith(JOINED) else step.way,
-        whole=outcome.whole or step.frame.data,
+        way=outcome.way if kept else step.way,
+        whole=outcome.whole or frame.data,
     )
 
 

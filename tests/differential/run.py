@@ -73,16 +73,20 @@ def make(seed: int, number: int, packets: int, suite_names: list[str], kind: str
 
 def complete(frames: list[Frame], port: str, config: Configuration) -> list[Frame]:
     """The frames but those for which a box would wait: of some datagrams a fragment is missing, of
-    others one is dropped before it can be put together."""
+    others one is dropped before it can be put together, or none comes first out of a tunnel."""
     frames = without_incomplete(frames, Reassembly.at(port, config, whole=True))
+    while held := _held(frames, port, config):
+        frames = [frame for number, frame in enumerate(frames) if number not in held]
+    return frames
+
+
+def _held(frames: list[Frame], port: str, config: Configuration) -> set[int]:
     judge = judges(config)[port]
     judge.reassembly.foresee(frames)
-    for frame in frames:
-        judge(frame)
-    held = {
-        n for n, piece in judge.reassembly.fragments.items() if judge.reassembly.key(piece) in judge.reassembly.open
-    }
-    return [frame for number, frame in enumerate(frames) if number not in held]
+    outcomes = [judge(frame) for frame in frames]
+    waiting = {n for n, outcome in enumerate(outcomes) if outcome.later and outcome.later() is None}
+    parts = judge.reassembly.fragments.items()
+    return waiting | {n for n, piece in parts if judge.reassembly.key(piece) in judge.reassembly.open}
 
 
 def judges(config: Configuration) -> dict[str, RedJudge | BlackJudge]:
@@ -114,8 +118,13 @@ def judge(config: Configuration, frames: Frames) -> dict[str, list[Outcome]]:
     for port, these in frames.items():
         judge_of = judges(config)[port]
         judge_of.reassembly.foresee(these)
-        outcomes[port] = [judge_of(frame) for frame in these]
+        outcomes[port] = [_settled(outcome) for outcome in [judge_of(frame) for frame in these]]
     return outcomes
+
+
+def _settled(outcome: Outcome) -> Outcome:
+    """Of a fragment that waits on, nothing becomes."""
+    return (outcome.later() or Outcome(())) if outcome.later else outcome
 
 
 def narrow(case: Case, folder: Path) -> Mismatch:

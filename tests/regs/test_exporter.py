@@ -45,8 +45,8 @@ def test_each_path_of_each_chip_has_a_balance(top: AddrmapNode) -> None:
         for path in ("encrypt", "decrypt"):
             kinds = {c.kind for c in chip.counters if c.path == path}
             assert {"received", "sent", "drop"} <= kinds, f"{chip.name} {path}"
-            # Only what puts packets together holds some of them.
-            assert ("held" in kinds) == ("merged" in kinds), f"{chip.name} {path}"
+            # What puts packets together holds some of them.
+            assert "held" in kinds or "merged" not in kinds, f"{chip.name} {path}"
         assert [c.index for c in chip.counters] == list(range(len(chip.counters)))
         for c in chip.counters:
             assert c.name.startswith("drop_") == (c.kind == "drop"), c.name

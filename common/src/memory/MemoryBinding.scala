@@ -45,10 +45,12 @@ object MemoryBinding {
    * of URAM to 68 %, with only 15 % of its block RAM in use. The jobs of a lane's hashes would
    * bring the crypto chip's use of block RAM above 60 %, and fill a quarter of what they took. The
    * roots of prefixes are read in the cycle of a write, which block RAM leaves open. Packets that
-   * wait for their look-ups fill a quarter of their block RAM, which the inner chip lacks.
+   * wait for their look-ups fill a quarter of their block RAM, which the inner chip lacks, and so
+   * do the lengths of frames in queues.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] =
-    Map((65536, 128) -> Bram, (128, 211) -> Lutram, (256, 17) -> Lutram, (128, 520) -> Lutram)
+    Map((65536, 128) -> Bram) ++
+      Seq((128, 211), (256, 17), (128, 520), (128, 207), (256, 30), (256, 83), (512, 31), (512, 53)).map(_ -> Lutram)
 
   /**
    * Columns of URAM of other exceptions. A sixth column of flows, with one bit in block RAM, would

@@ -10,8 +10,10 @@ import chisel3.util._
  * A beat a cycle as long as the next packet waits when the last beat of one leaves. While no packet
  * is under way, one on another input than the last one waits one cycle more. Latency 1 cycle
  * (registered output). `ready` of an input depends on registers alone. Never drops.
+ *
+ * @param registered without it the latency is 0, and `ready` of an input also depends on `out`'s
  */
-abstract class PacketJoin[M <: Data](meta: M, inputs: Int) extends Module {
+abstract class PacketJoin[M <: Data](meta: M, inputs: Int, registered: Boolean = true) extends Module {
   require(inputs >= 2, s"a join of $inputs inputs: it takes 2 or more")
 
   val io = IO(new Bundle {
@@ -28,19 +30,24 @@ abstract class PacketJoin[M <: Data](meta: M, inputs: Int) extends Module {
   /** Whether it is next too if the granted one may have another packet at once. */
   protected def relieves(next: UInt, granted: UInt): Bool
 
-  private val slice = Module(new RegisterSlice(new PacketBeat(meta)))
-  io.out <> slice.io.out
+  private val to = {
+    if (registered) {
+      val slice = Module(new RegisterSlice(new PacketBeat(meta)))
+      io.out <> slice.io.out
+      slice.io.in
+    } else io.out
+  }
 
   private val grant = RegInit(1.U(inputs.W))
   private val inPacket = RegInit(false.B)
-  slice.io.in.valid := Mux1H(grant, io.in.map(_.valid))
-  slice.io.in.bits := Mux1H(grant, io.in.map(_.bits))
-  for ((in, index) <- io.in.zipWithIndex) in.ready := grant(index) && slice.io.in.ready
+  to.valid := Mux1H(grant, io.in.map(_.valid))
+  to.bits := Mux1H(grant, io.in.map(_.bits))
+  for ((in, index) <- io.in.zipWithIndex) in.ready := grant(index) && to.ready
 
-  private val fire = slice.io.in.fire
-  when(fire) { inPacket := !slice.io.in.bits.last }
+  private val fire = to.fire
+  when(fire) { inPacket := !to.bits.last }
   private val waiting = VecInit(io.in.map(_.valid)).asUInt & (~grant).asUInt
   private val successor = next(grant, waiting)
-  private val free = Mux(fire, slice.io.in.bits.last && relieves(successor, grant), !inPacket && !slice.io.in.valid)
+  private val free = Mux(fire, to.bits.last && relieves(successor, grant), !inPacket && !to.valid)
   when(free && waiting.orR) { grant := successor }
 }

@@ -37,6 +37,9 @@ class SelectedPacket extends Bundle {
  * faster than every 2.25 cycles, so that software always finds a cycle for its writes. While
  * `ready` is low no rule matches.
  *
+ * `within` comes with `allowed`: the packet may be one of its SA if another fragment says more of
+ * it ([[SelectorMatch]]). Rules leave that open.
+ *
  * `upset` comes with `allowed` and says that a rule that it depends on has a flipped bit.
  *
  * @param rules rows of the rule table
@@ -52,6 +55,7 @@ class InboundSelectors(rules: Int, ruleTable: TernaryTableParams => TernaryTable
 
     /** Straight from the rules' memory and registers, behind a comparison of a group. */
     val allowed = Output(Bool())
+    val within = Output(Bool())
     val upset = Output(Bool())
 
     /** A look-up met a rule with a flipped bit. */
@@ -86,6 +90,7 @@ class InboundSelectors(rules: Int, ruleTable: TernaryTableParams => TernaryTable
 
   // The answer of the cycle before is that of the return traffic.
   private val returned = ShiftRegister(returns, latency, false.B, true.B)
+  io.within := later(byRules) || later(one.io.within, SelectorMatch.latency)
   io.allowed := fits || RegNext(returned && fits, false.B)
   io.upset := upset || !fits && RegNext(returned && upset, false.B)
   io.ruleRowUpset := table.rowUpset

@@ -18,13 +18,17 @@ import sallyport.iface.mss.{MssClamp, MssFinder, MssPatch}
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser, PacketKey}
 import sallyport.iface.prefixes.PrefixKey
 import sallyport.iface.receive.BoxAddresses
-import sallyport.iface.stream.{LookupStage, PacketSteer}
-import sallyport.iface.tracking.FragmentTable
+import sallyport.iface.stream.{LookupLaunch, LookupStage, PacketSteer}
+import sallyport.iface.tracking.{FragmentTable, WaitingMeta}
 import sallyport.iface.usage.{UsageEvent, UsageTable}
 
 /** What happened on the decrypt path in one cycle, besides the link's own events. */
 class InnerDecryptEvents extends Bundle {
   val drops = new InspectorDrops
+
+  /** No room to wait for a first fragment; how many more fragments wait than before. */
+  val dropWaiting = UInt(2.W)
+  val held = SInt(4.W)
 
   /** Headers that no tunnel makes, of a packet that goes on. */
   val ecnUnexpected = Bool()
@@ -60,6 +64,9 @@ class InnerDecryptEvents extends Bundle {
 /** What becomes of a packet from the link, and of the headers that it came with. */
 class TreatedVerdict extends Bundle {
   val verdict = new InspectorVerdict
+
+  /** With `verdict.waits`. */
+  val waiting = new WaitingMeta(new HeldPacket)
   val patch = new TransportPatch
   val mss = new MssPatch
 }
@@ -77,7 +84,8 @@ class TreatedVerdict extends Bundle {
  * or a full queue drops them ([[DecryptPunt]]). So do packets to the box itself, without TTL,
  * without a next hop, and those longer than `portMtu` that are not cut. Others longer than
  * `portMtu` leave in fragments ([[Fragmenter]]). Packets whose next hop is another tunnel leave at
- * `hairpin`, whole.
+ * `hairpin`, whole. Fragments out of tunnels may wait for their datagram's first one
+ * ([[DecryptWait]]).
  *
  * A row that is written to the selector table clears the window rows that it names, unless it says
  * that they stay; packets before the write meet the old row and window, packets after it the new
@@ -147,10 +155,16 @@ class InnerDecrypt(
     val events = Output(new InnerDecryptEvents)
   })
 
+  private val waits = Module(new DecryptWait(config.chip.tracking))
+  waits.io.in <> io.in
   private val stage =
-    Module(new LookupStage(new LinkMeta, new TreatedVerdict, DecryptWindow.windowBytes))
-  stage.io.in <> io.in
-  private val launch = stage.io.launch
+    Module(new LookupStage(new InboundMeta, new TreatedVerdict, DecryptWindow.windowBytes))
+  stage.io.in <> waits.io.out
+  private val launch = Wire(Valid(new LookupLaunch(new LinkMeta, DecryptWindow.windowBytes)))
+  private val inbound = stage.io.launch.bits.meta
+  launch.valid := stage.io.launch.valid
+  launch.bits.bytes := stage.io.launch.bits.bytes
+  launch.bits.meta := inbound.link
 
   // The IP packet, wherever it starts, as it was before ESP.
   private val parser = Module(new HeaderParser(ethernet = false, fragments = true, errors = true))
@@ -169,6 +183,11 @@ class InnerDecrypt(
   gate.io.in <> io.selectorTable
   selectors.io.table <> gate.io.out
   gate.io.idle := stage.io.idle
+  private val writes = RegInit(0.U(DecryptWait.writesBits.W))
+  private def written(port: TablePort): Bool = RegNext(port.request.fire && port.request.bits.write, false.B)
+  when(written(gate.io.out) || written(io.ruleTable)) { writes := writes + 1.U }
+  private val waited0 = RegNext(inbound.waited)
+  private val stale0 = RegNext(inbound.waited && inbound.writes =/= writes)
   selectors.io.clear := false.B
   selectors.io.lookup.valid := launch.valid
   selectors.io.lookup.bits := launch.bits.meta.sa(config.saBits - 1, 0)
@@ -178,7 +197,10 @@ class InnerDecrypt(
   private val row1 = selectors.io.result.bits.row
   private val hit1 = selectors.io.result.bits.hit && (meta1.sa >> config.saBits) === 0.U
   private val network1 = Mux(meta1.bypass, 0.U, SelectorRow.network(row1))
-  private val checks1 = selectors.io.result.valid && hit1 && !meta1.bypass && SelectorRow.replay(row1).asBool
+  // The number of a packet that has waited is in the window already.
+  private val waited1 = ShiftRegister(waited0, selectorLatency - 1)
+  private val checks1 =
+    selectors.io.result.valid && hit1 && !meta1.bypass && !waited1 && SelectorRow.replay(row1).asBool
 
   private val replay = Module(windows(config.saBits))
   private def windowRows(row: UInt): Vec[UInt] = VecInit(
@@ -240,6 +262,10 @@ class InnerDecrypt(
   fragments.io.in.bits := DecryptWindow.seen(parser.io.out.bits, metaParsed)
   fragments.io.fragment := parser.io.fragment.get
   fragments.io.meta := metaParsed
+  fragments.io.waited.valid := ShiftRegister(waited0, parsedTime - 1)
+  fragments.io.waited.bits := RingDelay(inbound.born, parsedTime)
+  waits.io.tick := fragments.io.tick
+  waits.io.came := fragments.io.wrote
 
   // Then the packet's fields meet the selector row.
   private val readTime = parsedTime + DecryptFragments.latency
@@ -280,6 +306,10 @@ class InnerDecrypt(
   findings.bits.fields.network := sinceSelectors(network1, findingsTime)
   findings.bits.conflict := ShiftRegister(fragments.io.conflict, findingsTime - readTime)
   findings.bits.overlap := ShiftRegister(fragments.io.overlap, findingsTime - readTime)
+  findings.bits.waits := ShiftRegister(fragments.io.waits, findingsTime - readTime) &&
+    ShiftRegister(allowed.io.within, findingsTime - readTime - allowed.latency)
+  findings.bits.waited := ShiftRegister(waited0, findingsTime - 1)
+  findings.bits.stale := ShiftRegister(stale0, findingsTime - 1)
   private val part = parser.io.fragment.get
   findings.bits.beyond := ShiftRegister(
     RegNext(Cat(part.offset, 0.U(3.W)) +& part.payloadBytes > InnerDecrypt.longestDatagram.U),
@@ -306,9 +336,10 @@ class InnerDecrypt(
   peer.valid := findings.valid && meta.moved && !meta.bypass && authentic
   peer.bits := PeerEvent.of(meta)
   private val keyTime = findingsTime + InnerInspector.latency - readTime
+  private val metaOfVerdict = ShiftRegister(meta, InnerInspector.latency)
   private val audit = DecryptAudit.of(
     inspector.io.drops,
-    ShiftRegister(meta, InnerInspector.latency),
+    metaOfVerdict,
     RingDelay(allowed.io.packet.bits.key, keyTime)
   )
   findings.bits.nextHop := ShiftRegister(nextHop.io.found, findingsTime - nextHopTime)
@@ -319,6 +350,12 @@ class InnerDecrypt(
   unresolved.bits.address := FlowRow.dstAddr(audit.bits.packet)
   stage.io.result.valid := inspector.io.verdict.valid
   stage.io.result.bits.verdict := inspector.io.verdict.bits
+  private val waiting = stage.io.result.bits.waiting
+  waiting.length := metaOfVerdict.length
+  waiting.born := RingDelay(fragments.io.born, keyTime)
+  waiting.mark := RingDelay(fragments.io.mark, keyTime)
+  waiting.rest.link := metaOfVerdict
+  waiting.rest.writes := writes
   stage.io.result.bits.patch :=
     RingDelay(transport.io.patch, findingsTime + InnerInspector.latency - TransportHeader.latency)
 
@@ -344,10 +381,11 @@ class InnerDecrypt(
   inspector.io.expired := usage.io.expired
 
   // What goes on: padding off, new header values, Ethernet on.
-  private val steer = Module(new PacketSteer(new TreatedVerdict, 1))
+  private val steer = Module(new PacketSteer(new TreatedVerdict, 2))
   TransportHeader.rewrite(steer.io.in, stage.io.out)(_.patch)
   private val decided = stage.io.out.bits.meta.verdict
-  steer.io.select := decided.forward || decided.toPunt
+  steer.io.select := Cat(decided.waits, decided.forward || decided.toPunt)
+  ConnectStream(waits.io.back, steer.io.out(1))(_ := _.waiting)
   private val strip = Module(new PacketStripper(new InspectorVerdict, Seq(0))(_ => 0.U, _.length))
   private val forwarded = Wire(chiselTypeOf(strip.io.in))
   private val clamped = Wire(chiselTypeOf(steer.io.out(0)))
@@ -388,9 +426,11 @@ class InnerDecrypt(
     selectors.io.ready && fragments.io.ready && allowed.io.ready && nextHop.io.ready && replay.io.ready && usage.io.ready,
     false.B
   )
-  stage.io.hold := gate.io.hold || windowGate.io.hold || !ready
+  stage.io.hold := RegNext(gate.io.hold || windowGate.io.hold || !ready, true.B)
   io.ready := ready
   io.events.drops := inspector.io.drops
+  io.events.dropWaiting := waits.io.dropFull +& inspector.io.drops.stale
+  io.events.held := inspector.io.held - waits.io.dropFull.zext
   io.events.ecnUnexpected := inspector.io.ecnUnexpected
   io.events.upsets := replay.io.upsets
   io.events.ruleRowUpset := allowed.io.ruleRowUpset

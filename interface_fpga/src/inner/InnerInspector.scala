@@ -23,6 +23,13 @@ class InspectorFindings extends Bundle {
   val conflict = Bool()
   val overlap = Bool()
 
+  /** It can wait for the first one of its datagram; it has waited so far. */
+  val waits = Bool()
+  val waited = Bool()
+
+  /** It has waited, and its SA, or what that may send, may have become another meanwhile. */
+  val stale = Bool()
+
   /** A fragment that ends beyond the longest datagram (RFC 791 3.1). */
   val beyond = Bool()
   val bypass = Bool()
@@ -69,9 +76,12 @@ class InspectorVerdict extends Bundle {
   val toPunt = Bool()
   val punt = new PuntMeta
 
+  /** To wait for its datagram's first fragment, as it came. */
+  val waits = Bool()
+
   /**
-   * With either: bytes of the IP packet; the bytes behind it are TFC padding (RFC 4303 2.7). Or
-   * bytes of the frame.
+   * With `forward` or `toPunt`: bytes of the IP packet; the bytes behind it are TFC padding (RFC
+   * 4303 2.7). Or bytes of the frame.
    */
   val length = UInt(PacketStream.lengthBits.W)
 
@@ -102,6 +112,7 @@ class InspectorDrops extends Bundle {
   val extensionHeaders = Bool()
   val checksum = Bool()
   val inboundRuleUpset = Bool()
+  val stale = Bool()
   val selectorMismatch = Bool()
   val inClearDenied = Bool()
   val martian = Bool()
@@ -130,7 +141,9 @@ class InspectorDrops extends Bundle {
  *  1. more IPv6 extension headers than the parser reads, so that its selectors are not known: drop
  *     extensionHeaders
  *  1. flipped bits in an inbound rule that the next two lines depend on: drop inboundRuleUpset
- *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4): drop selectorMismatch
+ *  1. `stale`: drop stale
+ *  1. not what the SA's selectors allow (RFC 4301 5.2 step 4), and `waits`: it waits
+ *  1. the same otherwise: drop selectorMismatch
  *  1. bypassed, and not what the inbound rules let in clear (RFC 4301 5.2 step 3b): drop
  *     inClearDenied
  *  1. addresses that no packet on a wire has ([[AddressCheck]]), or of a bypassed packet one of a
@@ -156,6 +169,7 @@ class InspectorDrops extends Bundle {
  *     4.2.2.7), or that [[Fragmenter]] cannot cut, for its options or its VLAN tags, or because
  *     offsets would begin anew at 0: to the management CPU, with the TTL that it has, for its
  *     sender has to be told (RFC 4301 6)
+ *  1. to another tunnel, whose policies may ask for ports too, and `waits`: it waits
  *  1. else forward, cut if it is longer than `mtu` (RFC 791 3.2), with TTL one less and the ECN
  *     field of RFC 6040 figure 4; `ecnUnexpected` pulses with the verdict if the figure says of
  *     inner and outer field that they are currently unused together
@@ -187,6 +201,9 @@ class InnerInspector extends Module {
     /** With `verdict`. */
     val unresolved = Output(Bool())
     val ecnUnexpected = Output(Bool())
+
+    /** With `verdict`: how many more wait than before. */
+    val held = Output(SInt(2.W))
   })
 
   private val in = io.findings.bits
@@ -214,7 +231,9 @@ class InnerInspector extends Module {
   private val extensionHeaders = ask((!bypassedFrame || isIp) && fields.unfinished)
   private val checksumBad = ask(!in.frame && fields.checksumBad)
   private val rulesUpset = ask(in.rulesUpset && !(bypassedFrame && crosses))
+  private val stale = ask(in.stale)
   private val mismatch = ask(!in.bypass && !in.selected)
+  private val waits = ask(in.waits)
   private val denied = ask(in.bypass && Mux(in.frame, !crosses && !(isIp && in.selected), !in.selected))
   private val addresses = Module(new AddressCheck)
   addresses.io.box := io.box
@@ -269,8 +288,8 @@ class InnerInspector extends Module {
   // Stage 2: the first that fits.
   private object Outcome extends ChiselEnum {
     val dropNoSelector, dropWindowUpset, dropTooOld, dropReplayed, dropNotIp, dropMalformed, dropChecksum = Value
-    val dropExtensionHeaders, dropRuleUpset, dropMismatch, dropDenied, dropMartian, dropOwnSource = Value
-    val dropRedSource, dropConflict, dropFragmentOffset, dropEcn, deliver = Value
+    val dropExtensionHeaders, dropRuleUpset, dropStale, awaitFirst, dropMismatch, dropDenied = Value
+    val dropMartian, dropOwnSource, dropRedSource, dropConflict, dropFragmentOffset, dropEcn, deliver = Value
     val puntTtl, dropHostUpset, dropPrefixUpset, dropDisabled, puntHost, puntRoute, puntMtu = Value
     val forward = Value
   }
@@ -288,6 +307,8 @@ class InnerInspector extends Module {
         checksumBad -> dropChecksum,
         extensionHeaders -> dropExtensionHeaders,
         rulesUpset -> dropRuleUpset,
+        stale -> dropStale,
+        (mismatch && waits) -> awaitFirst,
         mismatch -> dropMismatch,
         denied -> dropDenied,
         martian -> dropMartian,
@@ -303,7 +324,8 @@ class InnerInspector extends Module {
         disabled -> dropDisabled,
         unresolved -> puntHost,
         noNextHop -> puntRoute,
-        (tooLong && !(cuttable && mayCut)) -> puntMtu
+        (tooLong && !(cuttable && mayCut)) -> puntMtu,
+        (hairpin && waits) -> awaitFirst
       )
     )
   )
@@ -329,6 +351,7 @@ class InnerInspector extends Module {
   io.charge.bytes := length2
   verdict.forward := is(forward) && !io.expired
   verdict.toPunt := delivers && !io.expired
+  verdict.waits := is(awaitFirst)
   private val clear2 = RegNext(clear)
   verdict.punt.reason := Mux1H(punts.map { case (outcome, (ofTunnel, ofClear)) =>
     is(outcome) -> Mux(clear2, ofClear.U, ofTunnel.U)
@@ -364,6 +387,7 @@ class InnerInspector extends Module {
   io.drops.checksum := drop(dropChecksum)
   io.drops.extensionHeaders := drop(dropExtensionHeaders)
   io.drops.inboundRuleUpset := drop(dropRuleUpset)
+  io.drops.stale := drop(dropStale)
   io.drops.selectorMismatch := drop(dropMismatch)
   io.drops.inClearDenied := drop(dropDenied)
   io.drops.martian := drop(dropMartian)
@@ -378,6 +402,10 @@ class InnerInspector extends Module {
   io.unresolved := RegNext(valid2 && is(puntHost) && !io.expired, false.B)
   io.ecnUnexpected := RegNext(valid2 && stays && !io.expired && RegNext(ecnUnexpected), false.B)
   io.drops.lifetime := RegNext(valid2 && stays && io.expired, false.B)
+  private val waited2 = ShiftRegister(in.waited, 2)
+  private val begins = valid2 && is(awaitFirst) && !waited2
+  private val ends = valid2 && !is(awaitFirst) && waited2
+  io.held := RegNext(begins.zext - ends.zext, 0.S)
 }
 
 object InnerInspector {

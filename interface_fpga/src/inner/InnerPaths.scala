@@ -12,7 +12,7 @@ import sallyport.common.registers.map.{
   PuntGroup,
   PuntReason
 }
-import sallyport.common.registers.{AuditEvents, RegisterBankParams}
+import sallyport.common.registers.{AuditEvents, CounterBank, RegisterBankParams}
 import sallyport.common.stream.{ConnectStream, NoMeta, PacketArbiter}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TernaryTable, TernaryTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
@@ -236,6 +236,8 @@ class InnerPaths(
       InnerCounters.dropRedSource -> inspected.redSource,
       InnerCounters.dropFragmentOffset -> inspected.fragmentOffset,
       InnerCounters.dropInnerFragConflict -> inspected.fragmentConflict,
+      InnerCounters.dropInnerFragFull -> RegNext(decrypt.io.events.dropWaiting, 0.U),
+      InnerCounters.innerFragHeld -> RegNext(decrypt.io.events.held, 0.S).pad(CounterBank.incrementBits).asUInt,
       InnerCounters.dropEcn -> inspected.ecn,
       InnerCounters.ecnUnexpected -> decrypt.io.events.ecnUnexpected,
       InnerCounters.dropUnresolved -> refusedBehind(PuntGroup.tunnelHost, PuntGroup.clearHost),

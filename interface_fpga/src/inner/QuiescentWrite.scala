@@ -16,13 +16,16 @@ class QuiescentWrite(reads: Boolean = false) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(new TablePort)
     val out = new TablePort
+
+    /** The user may take it a cycle later. */
     val hold = Output(Bool())
     val idle = Input(Bool())
   })
 
   private val held = RegInit(false.B)
-  // A packet may start in the cycle in which `hold` rises; `idle` shows it one cycle later.
-  private val settled = RegNext(held, false.B)
+  // A packet may start until the cycle after `hold` has risen; `idle` shows it one cycle later.
+  private val before = RegNext(held, false.B)
+  private val settled = before && RegNext(before, false.B)
   private val waits = io.in.request.bits.write || reads.B
   private val pass = !waits || (settled && io.idle)
   private val answering = RegInit(false.B)

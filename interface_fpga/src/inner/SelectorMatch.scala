@@ -3,7 +3,7 @@ package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.registers.map.SelectorRow
+import sallyport.common.registers.map.{RowField, SelectorRow}
 import sallyport.iface.parse.PacketKey
 
 /**
@@ -12,13 +12,16 @@ import sallyport.iface.parse.PacketKey
  * (packet & mask) = (value & mask).
  *
  * A packet without ports to read, such as a later fragment, has a value of its own in `upper` (RFC
- * 4301 4.4.1.1: OPAQUE). A pipeline without stalls; latency [[SelectorMatch.latency]] cycles.
+ * 4301 4.4.1.1: OPAQUE). `within` leaves that, the ports and IPv6's protocol out: the first
+ * fragment of the packet's datagram may say more of them. A pipeline without stalls; latency
+ * [[SelectorMatch.latency]] cycles.
  */
 class SelectorMatch extends Module {
   val io = IO(new Bundle {
     val key = Input(UInt(PacketKey.bits.W))
     val row = Input(UInt(SelectorRow.bits.W))
     val matches = Output(Bool())
+    val within = Output(Bool())
   })
 
   private val row = io.row
@@ -45,9 +48,17 @@ class SelectorMatch extends Module {
   // Stages 2 and 3: whether any bit that counts differs, or any number is outside.
   private val wrong = Wire(UInt(key.getWidth.W))
   wrong := counts1 & differs1
-  private val some2 = RegNext(VecInit(wrong.asBools.grouped(SelectorMatch.group).map(VecInit(_).asUInt.orR).toSeq))
+  private def some(bits: UInt): UInt =
+    RegNext(VecInit(bits.asBools.grouped(SelectorMatch.group).map(VecInit(_).asUInt.orR).toSeq).asUInt)
+  private def of(field: RowField): UInt = wrong(field.lsb + field.width - 1, field.lsb)
+  private val addresses2 =
+    some(Cat(of(SelectorRow.version), of(SelectorRow.dstAddr), of(SelectorRow.srcAddr))).orR
+  private val protocol2 = some(of(SelectorRow.protocol)).orR
+  private val upper2 = some(of(SelectorRow.upper)).orR
   private val outside2 = RegNext(outside1.asUInt.orR)
-  io.matches := RegNext(!some2.asUInt.orR && !outside2)
+  private val v6 = ShiftRegister(SelectorRow.version(key)(1), 2)
+  io.matches := RegNext(!addresses2 && !protocol2 && !upper2 && !outside2)
+  io.within := RegNext(!addresses2 && (v6 || !protocol2))
 }
 
 object SelectorMatch {

@@ -4,7 +4,7 @@ package sallyport.iface.receive
 import chisel3._
 import chisel3.util._
 import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
-import sallyport.common.stream.{ConnectStream, PacketArbiter, PacketPriority, PacketStream, RegisterSlice}
+import sallyport.common.stream.{ConnectStream, NoMeta, PacketArbiter, PacketPriority, PacketStream, RegisterSlice}
 import sallyport.iface.mac.RxMeta
 import sallyport.iface.parse.{ExtensionSkip, HeaderParser}
 import sallyport.iface.reassembly.{Reassembler, ReassemblyConfig, ReassemblyEvents}
@@ -79,7 +79,7 @@ class FragmentPath(p: ReassemblyConfig, tracking: TrackerConfig, ends: Boolean) 
   fresh.io.in <> io.in
   private val returned = queue()
   returned.io.in <> io.back
-  private val ring = Module(new FragmentRing(tracking))
+  private val ring = Module(new FragmentRing(new NoMeta, FrameFifoParams(tracking.ringBeats, WhenFull.Drop)))
 
   private val join = Module(new PacketPriority(new FragmentMeta, 3))
   ConnectStream(join.io.in(0), returned.io.out)((to, from) => FragmentPath.enters(to, from.length, now, back = true))

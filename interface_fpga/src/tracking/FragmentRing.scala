@@ -6,8 +6,12 @@ import chisel3.util._
 import sallyport.common.queue.{FrameFifo, FrameFifoParams, WhenFull}
 import sallyport.common.stream.PacketStream
 
-/** A fragment that waits for the first one of its datagram. */
-class WaitingMeta extends Bundle {
+/**
+ * A fragment that waits for the first one of its datagram.
+ *
+ * @param restType of what else its path has to know of it
+ */
+class WaitingMeta[R <: Data](restType: R) extends Bundle {
 
   /** Bytes of the frame. */
   val length = UInt(PacketStream.lengthBits.W)
@@ -17,6 +21,7 @@ class WaitingMeta extends Bundle {
 
   /** Of its datagram, as of [[FragmentTable]]. */
   val mark = UInt(TrackerConfig.markBits.W)
+  val rest = restType.cloneType
 }
 
 /**
@@ -27,22 +32,30 @@ class WaitingMeta extends Bundle {
  * passed, or the ring is crowded. So does one when a fragment comes in within
  * [[FragmentRing.hopeCycles]] of a first one of its `mark`.
  *
- * The ring is crowded while less room is left than the longest frame needs. Then the fragment at
- * the head is dropped (`dropFull`), at a beat a cycle, unless a first fragment of its `mark` has
- * come in those cycles: fragments whose first one never comes take no room from those whose first
- * one is on its way. A fragment that finds no room all the same counts alike.
+ * The ring is crowded while less room is left than the longest frame needs, or
+ * [[FragmentRing.spareFrames]] do. Then the fragment at the head is dropped (`dropFull`), at a beat
+ * a cycle, unless a first fragment of its `mark` has come in those cycles: fragments whose first
+ * one never comes take no room from those whose first one is on its way. A fragment that finds no
+ * room all the same counts alike.
  *
  * `in` is always ready. `out.valid` may fall again before a fragment's first beat has left: the
  * ring has become crowded.
+ *
+ * @param p its room, which drops when it is full
  */
-class FragmentRing(p: TrackerConfig) extends Module {
+class FragmentRing[R <: Data](rest: R, p: FrameFifoParams) extends Module {
+  require(
+    p.beats >= 2 * TrackerConfig.frameBeats && p.frames > FragmentRing.spareFrames && p.whenFull == WhenFull.Drop,
+    s"a ring of ${p.beats} beats and ${p.frames} frames"
+  )
+  private val meta = new WaitingMeta(rest)
   val io = IO(new Bundle {
     val tick = Input(Bool())
 
     /** A first fragment has come, of a datagram with this mark. */
     val came = Flipped(Valid(UInt(TrackerConfig.markBits.W)))
-    val in = Flipped(PacketStream(new WaitingMeta))
-    val out = PacketStream(new WaitingMeta)
+    val in = Flipped(PacketStream(meta))
+    val out = PacketStream(meta)
 
     /** Fragments that are dropped in this cycle: of those at the head, and of those that come. */
     val dropFull = Output(UInt(2.W))
@@ -51,9 +64,9 @@ class FragmentRing(p: TrackerConfig) extends Module {
     val busy = Output(Bool())
   })
 
-  private val fifo = Module(new FrameFifo(new WaitingMeta, FrameFifoParams(p.ringBeats, WhenFull.Drop)))
+  private val fifo = Module(new FrameFifo(meta, p))
   fifo.io.in <> io.in
-  private def beats(meta: WaitingMeta): UInt = (meta.length +& (PacketStream.dataBytes - 1).U) >> 6
+  private def beats(meta: WaitingMeta[R]): UInt = (meta.length +& (PacketStream.dataBytes - 1).U) >> 6
 
   // The head, and whether hope keeps it: known as soon as it is the head.
   private val head = Reg(chiselTypeOf(fifo.io.out.bits))
@@ -71,11 +84,14 @@ class FragmentRing(p: TrackerConfig) extends Module {
   private val arrived = RegNext(io.in.fire && io.in.bits.last, false.B)
   private val stored = arrived && !fifo.io.droppedOverflow
   private val storedBeats = RegNext(beats(io.in.bits.meta))
-  private val frames = RegInit(0.U(log2Ceil(p.ringBeats + 1).W))
-  private val level = RegInit(0.U(log2Ceil(p.ringBeats + 1).W))
+  private val frames = RegInit(0.U(log2Ceil(p.beats + 1).W))
+  private val level = RegInit(0.U(log2Ceil(p.beats + 1).W))
   frames := frames + stored - leaves
   level := level + Mux(stored, storedBeats, 0.U) - Mux(leaves, beats(head.meta), 0.U)
-  private val crowded = RegNext(level > (p.ringBeats - TrackerConfig.frameBeats).U, false.B)
+  private val crowded = RegNext(
+    level > (p.beats - TrackerConfig.frameBeats).U || frames > (p.frames - FragmentRing.spareFrames).U,
+    false.B
+  )
 
   // Marks of the first fragments of the last cycles.
   private val marks = 1 << TrackerConfig.markBits
@@ -93,7 +109,7 @@ class FragmentRing(p: TrackerConfig) extends Module {
   // A round, and how many it has left.
   private val due = RegInit(false.B)
   private val round = RegInit(false.B)
-  private val left = RegInit(0.U(log2Ceil(p.ringBeats + 1).W))
+  private val left = RegInit(0.U(log2Ceil(p.beats + 1).W))
   when(leaves) {
     left := left - 1.U
     round := left =/= 1.U
@@ -126,4 +142,7 @@ object FragmentRing {
 
   /** More than a fragment takes from its look-up into the ring, unless the path stalls. */
   val hopeCycles: Int = 512
+
+  /** Those that come in while the longest leaves, one every second cycle, and a few more. */
+  val spareFrames: Int = TrackerConfig.frameBeats / 2 + 10
 }

@@ -147,6 +147,8 @@ const (
 	InnerCounterTxHairpin                 = 139
 	InnerCounterDropHairpinOverflow       = 140
 	InnerCounterDropHairpinClosed         = 141
+	InnerCounterInnerFragHeld             = 142
+	InnerCounterDropInnerFragFull         = 143
 )
 
 // InnerCounters is ordered by index.
@@ -293,6 +295,8 @@ var InnerCounters = []Counter{
 	{Name: "tx_hairpin", Index: 139, Path: "decrypt", Kind: "sent"},
 	{Name: "drop_hairpin_overflow", Index: 140, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_hairpin_closed", Index: 141, Path: "decrypt", Kind: "drop"},
+	{Name: "inner_frag_held", Index: 142, Path: "decrypt", Kind: "held"},
+	{Name: "drop_inner_frag_full", Index: 143, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.

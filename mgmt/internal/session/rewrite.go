@@ -36,8 +36,8 @@ type Rewritten struct {
 }
 
 // Rewrite brings `count` rows of a table, from row `from` on, to what the configuration says, under
-// traffic. No look-up notices a row that is written as it was. Windows, sequence numbers and counts
-// stay as they are.
+// traffic. No look-up notices a row that is written as it was, but fragments that wait behind
+// decryption are dropped. Windows, sequence numbers and counts stay as they are.
 //
 // Rules are read and written always, since software reads a copy of them alone. A rule whose
 // copy is wrong matches nothing while it is written, so no port receives then, and a millisecond

@@ -145,6 +145,8 @@ object InnerCounters {
   val txHairpin = 139
   val dropHairpinOverflow = 140
   val dropHairpinClosed = 141
+  val innerFragHeld = 142
+  val dropInnerFragFull = 143
   val all: Seq[CounterDesc] = Seq(
     CounterDesc("rx_frames", 0, "encrypt", "received"),
     CounterDesc("rx_bytes", 1, "encrypt", "info"),
@@ -287,7 +289,9 @@ object InnerCounters {
     CounterDesc("punt_clear_route", 138, "decrypt", "punted"),
     CounterDesc("tx_hairpin", 139, "decrypt", "sent"),
     CounterDesc("drop_hairpin_overflow", 140, "decrypt", "drop"),
-    CounterDesc("drop_hairpin_closed", 141, "decrypt", "drop")
+    CounterDesc("drop_hairpin_closed", 141, "decrypt", "drop"),
+    CounterDesc("inner_frag_held", 142, "decrypt", "held"),
+    CounterDesc("drop_inner_frag_full", 143, "decrypt", "drop")
   )
 }
 

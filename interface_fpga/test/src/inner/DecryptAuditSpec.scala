@@ -31,6 +31,7 @@ class DecryptAuditSpec extends AnyFunSuite with InnerPathsModel {
   ) {
     simulatePaths { (_, bench) =>
       bench.start()
+      bench.holdFragments()
       def oldest: BigInt = bench.bus.read(InnerRegs.auditEvent)
 
       /** All events that wait once these packets went by. */

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import chisel3.util._
 import sallyport.common.link.{Link, LinkChannel, LinkMeta, LinkParams}
-import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerCounters}
+import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerCounters, InnerRegs}
 import sallyport.common.registers.{AxiLite, AxiLiteDriver}
 import sallyport.common.simulation.Exchange
 import sallyport.common.stream.{InjectMeta, MacBeat, NoMeta, Packet, PacketStream}
@@ -160,6 +160,9 @@ class InnerBench(dut: InnerHarness, config: InnerConfig) extends PeekPokeAPI {
     while (CommonRegs.Status.linkUp(bus.read(CommonRegs.status)) == 0) dut.clock.step()
     if (setup) InnerSetup.write(bus, config)
   }
+
+  /** Fragments that wait for their first one do so as long as a test takes. */
+  def holdFragments(): Unit = bus.write(InnerRegs.reasmTimeout, (1 << 15) - 1)
 
   def receive(frame: Seq[Byte], fcsError: Boolean = false, gap: Int = 0): Unit = {
     val beats = frame.grouped(64).toSeq

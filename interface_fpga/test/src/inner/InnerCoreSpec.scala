@@ -16,6 +16,7 @@ class InnerCoreSpec extends AnyFunSuite with CompiledOnce with InnerFrames with 
     simulate(new InnerCoreHarness(config)) { dut =>
       val bench = new InnerBench(dut, config)
       bench.start()
+      bench.holdFragments()
       assert(bench.bus.read(CommonRegs.chip) == Chip.inner && bench.bus.read(CommonRegs.capabilityReplayWindow) == 4096)
       var before = bench.counters()
       for (row <- encrypts) bench.receive(row.frame, gap = row.frame.length / 64)

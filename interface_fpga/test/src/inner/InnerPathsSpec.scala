@@ -211,6 +211,7 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
   test("decrypt path: every packet becomes what scapy says, under its own counter") {
     simulatePaths { (dut, bench) =>
       bench.start()
+      bench.holdFragments()
       var before = bench.counters()
       for (row <- decrypts) bench.fromLink(row.packet)
       bench.idle(300)

@@ -2,14 +2,17 @@
 package sallyport.iface.tracking
 
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.queue.{FrameFifoParams, WhenFull}
 import sallyport.common.simulation.CompiledOnce
-import sallyport.common.stream.PacketStream
+import sallyport.common.stream.{NoMeta, PacketStream}
 
 import scala.collection.mutable
 import scala.util.Random
 
 class FragmentRingSpec extends AnyFunSuite with CompiledOnce {
   private val config = TrackerConfig.small
+  private def ring(frames: Int = config.ringBeats) =
+    new FragmentRing(new NoMeta, FrameFifoParams(config.ringBeats, frames, WhenFull.Drop))
 
   /** A fragment: its number, which is in each beat, its bytes and the mark of its datagram. */
   private case class Fragment(number: Int, bytes: Int, mark: Int, born: Int = 7) {
@@ -17,7 +20,7 @@ class FragmentRingSpec extends AnyFunSuite with CompiledOnce {
   }
 
   /** Drives a ring and notes what leaves it. */
-  private class Bench(dut: FragmentRing) {
+  private class Bench(dut: FragmentRing[NoMeta]) {
     val left = mutable.Buffer.empty[Fragment]
     var dropped = 0
     private var beats = 0
@@ -88,7 +91,7 @@ class FragmentRingSpec extends AnyFunSuite with CompiledOnce {
     Seq.tabulate(count)(n => Fragment(n + 1, bytes, n % (1 << TrackerConfig.markBits), born = n))
 
   test("fragments wait for a tick or a first fragment; each round lets out those that are there, once and in order") {
-    simulate(new FragmentRing(config)) { dut =>
+    simulate(ring()) { dut =>
       val bench = new Bench(dut)
       val dice = new Random(7)
       for (begins <- Seq[() => Unit](() => bench.tick(), () => bench.came(63)); count <- Seq(1, 2, 30)) {
@@ -127,7 +130,7 @@ class FragmentRingSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("without room for the longest frame the oldest give way, at a beat a cycle, but for those with a first one") {
-    simulate(new FragmentRing(config)) { dut =>
+    simulate(ring()) { dut =>
       val bench = new Bench(dut)
       val most = config.ringBeats - TrackerConfig.frameBeats
       def filling(beats: Int): Seq[Fragment] = fragments(beats, 64)
@@ -173,6 +176,29 @@ class FragmentRingSpec extends AnyFunSuite with CompiledOnce {
       bench.came(9)
       for (junk <- fragments(TrackerConfig.frameBeats, 64)) bench.put(junk.copy(mark = 2))
       assert(bench.taken().contains(wanted))
+    }
+  }
+
+  test("a ring of few frames lets the oldest give way while the longest leaves, and takes each that comes meanwhile") {
+    val frames = 128
+    simulate(ring(frames)) { dut =>
+      val bench = new Bench(dut)
+      for (longest <- Seq(false, true)) {
+        bench.dropped = 0
+        if (longest) bench.put(Fragment(7777, PacketStream.maxFrameBytes, mark = 2))
+        val flood = fragments(400, 40).map(_.copy(mark = 2))
+        for (fragment <- flood) {
+          bench.put(fragment)
+          bench.run(1)
+        }
+        bench.run(2 * config.ringBeats)
+        bench.tick()
+        val looked = bench.taken()
+        assert(looked.size + bench.dropped == flood.size + (if (longest) 1 else 0))
+        val rest = flood.takeRight((frames - FragmentRing.spareFrames) / 2)
+        assert(looked.takeRight(rest.size) == rest, "one found no room")
+        dut.io.busy.expect(false)
+      }
     }
   }
 }

@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 142> kInnerCounters{{
+inline constexpr std::array<Counter, 144> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -154,6 +154,8 @@ inline constexpr std::array<Counter, 142> kInnerCounters{{
     {"tx_hairpin", "decrypt", "sent"},
     {"drop_hairpin_overflow", "decrypt", "drop"},
     {"drop_hairpin_closed", "decrypt", "drop"},
+    {"inner_frag_held", "decrypt", "held"},
+    {"drop_inner_frag_full", "decrypt", "drop"},
 }};
 
 inline constexpr std::array<Counter, 31> kCryptoCounters{{
