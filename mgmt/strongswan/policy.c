@@ -28,7 +28,8 @@ static const char *missing(const kernel_ipsec_policy_id_t *id, const kernel_ipse
   if (id->mark.value || id->mark.mask) {
     return "marks are not supported";
   }
-  // charon names it for outbound policies alone, and a VRF has policies in both directions.
+  // charon names it for outbound policies alone, and a VRF has policies in both directions: those
+  // have the if_id of an XFRM interface in the VRF.
   if (id->interface) {
     return "policies of one network interface are not supported: leave interface out";
   }

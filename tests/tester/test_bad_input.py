@@ -50,7 +50,13 @@ BATCHES = {
     "VRF that is not there": (POLICY + "dev blue", 1, "there is no VRF blue"),
     "VRF in Linux's own table": ("link add blue type vrf table 254", 1, "not 253 to 255"),
     "two VRFs of one table": (VRF + "link add green type vrf table 10", 2, "the VRF blue has the table 10 already"),
-    "port in a VRF": (VRF + "link set red master blue", 2, "a VRF has VLANs of red alone"),
+    "port in a VRF": (VRF + "link set red master blue", 2, "a VRF has VLANs of red and XFRM interfaces alone"),
+    "policy in another VRF than its interface": (
+        VRF + "link add ipsec7 type xfrm if_id 7\nlink set ipsec7 master blue\nlink add green type vrf table 20\n"
+        "xfrm policy add dst 10.2.0.0/16 dev green dir out if_id 7 action block",
+        5,
+        "the interface ipsec7 of if_id 0x7 is in the VRF blue, not in green",
+    ),
     "clear packets out of a VRF": (
         VRF + "xfrm policy add dst 10.2.0.0/16 dev blue dir out",
         2,

@@ -77,7 +77,7 @@ func newRoot() *cobra.Command {
 	for _, object := range []struct{ name, alias, short string }{
 		{"xfrm", "x", "States and policies: state|policy add|update|delete|deleteall|get|list|flush|count"},
 		{"addr", "address", "Addresses: add|del ADDR/LEN dev red|black, show"},
-		{"link", "l", "Ports: set dev red|black [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster], show; a bridge over both: add BRIDGE type bridge, del"},
+		{"link", "l", "Ports: set dev red|black [up|down] [mtu N] [address MAC] [master BRIDGE|nomaster], show; a bridge over both: add BRIDGE type bridge, del; a VLAN or an XFRM interface into a VRF: set NAME master VRF|nomaster"},
 		{"route", "r", "Routes: add|replace|del PREFIX via ADDR dev red|black [mtu N], show"},
 		{"neigh", "neighbour", "Neighbours: add|replace|del ADDR lladdr MAC dev red|black, show"},
 		{"vrf", "v", "VRFs, with what Linux has for them: show"},

@@ -13,12 +13,12 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// Steering is the tree that routes packets from red to XFRM interfaces (package steer).
+// Steering are the trees that route packets from red to XFRM interfaces (package steer).
 type Steering struct {
 	// Rows are those that each lead goes to, at most two; in a part those that may have changed.
 	Rows map[steer.Lead][]Placed
-	// Tree has the prefixes, in a part those whose routes may have changed.
-	Tree map[netip.Prefix]steer.Lead
+	// Trees have the prefixes by network, in a part those whose routes may have changed.
+	Trees map[int]steer.Tree
 }
 
 // checkSteering refuses policies and tables that do not go with XFRM interfaces.
@@ -32,7 +32,7 @@ func (c *compiler) checkSteering() error {
 	return nil
 }
 
-// steering makes the tree and its rows; of a part those that may have changed.
+// steering makes the trees and their rows; of a part those that may have changed.
 func (c *compiler) steering() error {
 	if len(c.m.Interfaces) == 0 {
 		return nil
@@ -42,12 +42,12 @@ func (c *compiler) steering() error {
 	leads := steer.Leads(c.m)
 	switch {
 	case c.standing == nil:
-		s.Tree = steer.Entries(c.m)
+		s.Trees = steer.Entries(c.m)
 	case steer.Closed(c.m) != c.m.Changes.Closed:
 		return errWhole
 	default:
 		if !steer.Closed(c.m) {
-			s.Tree = steer.Changed(c.m)
+			s.Trees = steer.Changed(c.m)
 		}
 		var err error
 		if leads, err = c.touchedLeads(); err != nil {
@@ -70,7 +70,7 @@ func (c *compiler) touchedLeads() (out []steer.Lead, err error) {
 		if p.Dir != xfrm.DirOut || p.IfID == 0 || !steer.Has(c.m, p.IfID) {
 			return
 		}
-		own := steer.Lead{Kind: steer.Routed, IfID: p.IfID, Dst: p.Dst}
+		own := steer.Lead{Network: c.m.NetworkOf(p.VRF), Kind: steer.Routed, IfID: p.IfID, Dst: p.Dst}
 		leads := steer.Inside(c.m, p)
 		if len(leads) == 0 || leads[0] != own || c.standing.ways[xfrm.Red].Steered[own] == nil {
 			err = errWhole
@@ -97,7 +97,7 @@ func (c *compiler) leadRows(lead steer.Lead) error {
 	if err != nil {
 		return err
 	}
-	priority := steer.Priority(c.m)
+	priority := steer.Priority(c.m, lead.Network)
 	for _, r := range rows {
 		placed := Placed{Owner: "all that nothing lets out to XFRM interfaces", Row: namedRow(r.Src, decision{action: regs.ActionDiscard, priority: priority})}
 		if r.Policy != nil {

@@ -157,6 +157,9 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 	if p.VRF != "" && m.vrf(p.VRF) == nil {
 		return m.noVRF(p.VRF, c.Pos)
 	}
+	if err := m.bind(&p.Selector, p.IfID, c.Pos); err != nil {
+		return err
+	}
 	old := m.Policies.Find(p.Selector, p.Dir, p.IfID)
 	if old != nil && !c.Update {
 		where := "it is installed already"
@@ -197,7 +200,10 @@ func (m *Model) addPolicy(c xfrm.PolicyAdd) error {
 }
 
 func (m *Model) selectPolicies(c xfrm.PolicySelect, l Listing) (string, error) {
-	found := m.matchingPolicies(c)
+	found, err := m.matchingPolicies(c)
+	if err != nil {
+		return "", err
+	}
 	if len(found) == 0 && c.Verb <= xfrm.Get {
 		return "", xfrm.Errorf(c.Pos, "there is no such policy with dir %s", c.Filter.Dir)
 	}
@@ -210,16 +216,18 @@ func (m *Model) selectPolicies(c xfrm.PolicySelect, l Listing) (string, error) {
 
 // matchingPolicies are those that a command is about. One that is named by selector or index is
 // found at once.
-func (m *Model) matchingPolicies(c xfrm.PolicySelect) (found []*Policy) {
+func (m *Model) matchingPolicies(c xfrm.PolicySelect) (found []*Policy, err error) {
 	if c.Verb <= xfrm.Get {
 		p, _ := m.Policies.index.Get(c.Filter.Index)
 		if c.Filter.HasSel {
-			p = m.Policies.Find(c.Filter.Selector, c.Filter.Dir, c.Filter.IfID)
+			if p, err = m.FindPolicy(c.Filter, c.Pos); err != nil {
+				return nil, err
+			}
 		}
 		if p != nil && p.Dir == c.Filter.Dir && p.IfID == c.Filter.IfID {
 			found = append(found, p)
 		}
-		return found
+		return found, nil
 	}
-	return passing(m.Policies.All(), func(p *Policy) bool { return c.Filter.Match(&p.Policy) })
+	return passing(m.Policies.All(), func(p *Policy) bool { return c.Filter.Match(&p.Policy) }), nil
 }

@@ -3,8 +3,6 @@
 package model
 
 import (
-	"slices"
-
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -29,39 +27,6 @@ func (m *Model) hasDevice(name string) bool {
 	return m.Bridge == name || m.vlan(name) != nil || m.vrf(name) != nil || m.Interface(name) != nil
 }
 
-// Interface is the XFRM interface of a name, or nil.
-func (m *Model) Interface(name string) *Interface {
-	i := slices.IndexFunc(m.Interfaces, func(i Interface) bool { return i.Name == name })
-	if name == "" || i < 0 {
-		return nil
-	}
-	return &m.Interfaces[i]
-}
-
-// addInterface adds an XFRM interface. As in Linux, each has an if_id of its own.
-func (m *Model) addInterface(c xfrm.Interface) error {
-	if m.hasDevice(c.Name) {
-		return xfrm.Errorf(c.Pos, "there is a device %s already", c.Name)
-	}
-	for _, other := range m.Interfaces {
-		if other.IfID == c.IfID {
-			return xfrm.Errorf(c.Pos, "the interface %s has if_id 0x%x already: give this one another", other.Name, c.IfID)
-		}
-	}
-	m.Interfaces = append(m.Interfaces, Interface{c.Name, c.IfID})
-	return nil
-}
-
-// deleteInterface deletes an XFRM interface that no written route leads to. Policies and SAs of its
-// if_id stay, as in Linux.
-func (m *Model) deleteInterface(name string, pos xfrm.Pos) error {
-	if slices.ContainsFunc(m.Routes, func(r Route) bool { return r.Dev == name }) {
-		return xfrm.Errorf(pos, "%s has routes: delete them first", name)
-	}
-	m.Interfaces = slices.DeleteFunc(m.Interfaces, func(i Interface) bool { return i.Name == name })
-	return nil
-}
-
 // deleteLink deletes the bridge, which takes its ports out, a VLAN's device, a VRF or an XFRM
 // interface.
 func (m *Model) deleteLink(c xfrm.LinkDelete) error {
@@ -83,15 +48,18 @@ func (m *Model) deleteLink(c xfrm.LinkDelete) error {
 }
 
 // linkAdded is `link set NAME` of a bridge, a VLAN's device, a VRF or an XFRM interface: up, which
-// asks for nothing, and of a VLAN the VRF that it goes into, or none.
+// asks for nothing, and of a VLAN or an XFRM interface the VRF that it goes into, or none.
 func (m *Model) linkAdded(c xfrm.Link) error {
 	if !m.hasDevice(c.Dev) {
 		return xfrm.Errorf(c.Pos, "unknown device %q: the devices are red and black, and there is no such bridge, VLAN, VRF or XFRM interface", c.Dev)
 	}
-	if c.Master != nil {
-		return m.enslave(c)
+	if c.Master == nil {
+		return nil
 	}
-	return nil
+	if i := m.Interface(c.Dev); i != nil {
+		return m.enslaveInterface(c, i)
+	}
+	return m.enslave(c)
 }
 
 // master puts a port into the bridge or takes it out. A bridge of one port leads nowhere: if one
@@ -101,7 +69,7 @@ func (m *Model) master(c xfrm.Link, l *Link) error {
 	case *c.Master == "":
 		m.ungroup(c.Pos)
 	case m.vrf(*c.Master) != nil:
-		return xfrm.Errorf(c.Pos, "%s cannot go into the VRF %s: a VRF has VLANs of red alone", c.Dev, *c.Master)
+		return xfrm.Errorf(c.Pos, "%s cannot go into the VRF %s: a VRF has VLANs of red and XFRM interfaces alone", c.Dev, *c.Master)
 	case *c.Master != m.Bridge:
 		return xfrm.Errorf(c.Pos, "there is no bridge %s: write `link add %s type bridge` first", *c.Master, *c.Master)
 	default:

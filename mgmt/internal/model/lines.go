@@ -45,6 +45,11 @@ func (m *Model) networkLines() []string {
 	for _, i := range m.Interfaces {
 		add("link add name %s type xfrm dev black if_id %s", i.Name, ifIDText(i.IfID))
 	}
+	for _, i := range m.Interfaces {
+		if i.VRF != "" {
+			add("link set dev %s master %s", i.Name, i.VRF)
+		}
+	}
 	out = append(out, m.portLines()...)
 	for _, net := range m.networks() {
 		for _, a := range net.Addrs {

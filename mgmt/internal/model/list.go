@@ -199,7 +199,11 @@ func (m *Model) show(what string) string {
 			fmt.Fprintf(&b, "%s type vrf table %d\n", v.Name, v.Table)
 		}
 		for _, i := range m.Interfaces {
-			fmt.Fprintf(&b, "%s type xfrm dev black if_id %s\n", i.Name, ifIDText(i.IfID))
+			fmt.Fprintf(&b, "%s type xfrm dev black if_id %s", i.Name, ifIDText(i.IfID))
+			if i.VRF != "" {
+				fmt.Fprintf(&b, " master %s", i.VRF)
+			}
+			b.WriteByte('\n')
 		}
 	case "route":
 		for _, net := range m.networks() {

@@ -114,7 +114,7 @@ func (m *Model) deviceObjects() (out []deviceJSON) {
 	}
 	for _, i := range m.Interfaces {
 		out = append(out, deviceJSON{
-			Link: xfrm.Black, Name: i.Name, Flags: []string{"NOARP", "UP"}, Type: "none", LinkInfo: &linkInfoJSON{"xfrm", interfaceDataJSON{ifIDText(i.IfID)}},
+			Link: xfrm.Black, Name: i.Name, Master: i.VRF, Flags: []string{"NOARP", "UP"}, Type: "none", LinkInfo: &linkInfoJSON{"xfrm", interfaceDataJSON{ifIDText(i.IfID)}},
 		})
 	}
 	return out
@@ -294,6 +294,7 @@ type (
 		Name    string   `json:"name"`
 		Table   uint32   `json:"table"`
 		VLANs   []string `json:"vlans"`
+		XFRM    []string `json:"xfrm,omitempty"`
 		Routes  int      `json:"routes"`
 		Refused int      `json:"refused"`
 		Hosts   int      `json:"hosts"`
@@ -309,6 +310,9 @@ func (m *Model) showVRFs(l Listing) (string, error) {
 			if vlan.VRF == v.Name {
 				o.VLANs = append(o.VLANs, vlan.VLANName())
 			}
+		}
+		for _, i := range m.InterfacesOf(v.Name) {
+			o.XFRM = append(o.XFRM, i.Name)
 		}
 		if routes := m.FromLinux[learned.OfTable(v.Table, v.Name)]; routes != nil {
 			o.Refused = routes.Refused() + routes.Long()
@@ -326,7 +330,7 @@ func (m *Model) showVRFs(l Listing) (string, error) {
 	}
 	var b strings.Builder
 	for _, o := range out.VRFs {
-		fmt.Fprintf(&b, "%s table %d dev %s\n\tof Linux: routes %d refused %d hosts %d\n", o.Name, o.Table, strings.Join(o.VLANs, ","), o.Routes, o.Refused, o.Hosts)
+		fmt.Fprintf(&b, "%s table %d dev %s\n\tof Linux: routes %d refused %d hosts %d\n", o.Name, o.Table, strings.Join(append(o.VLANs, o.XFRM...), ","), o.Routes, o.Refused, o.Hosts)
 	}
 	for _, text := range out.Ignored {
 		fmt.Fprintf(&b, "ignored: %s\n", text)

@@ -97,10 +97,12 @@ type VRF struct {
 }
 
 // Interface is an XFRM interface: packets from red that are routed to it meet the policies of its
-// if_id.
+// if_id. In a VRF those are the packets of that VRF, and the policies are the VRF's.
 type Interface struct {
 	Name string `json:"name"`
 	IfID uint32 `json:"if_id"`
+	// VRF has the interface; empty: none.
+	VRF string `json:"vrf,omitempty"`
 }
 
 // Address is an address of one of the ports, with the length of its network.
@@ -155,6 +157,8 @@ type Model struct {
 	// redMTU is where red last got an MTU or an IPv6 address, which must go together; nil if this
 	// change gives it neither.
 	redMTU *xfrm.Pos
+	// replacing says that Replace is at work, whose policies come last.
+	replacing bool
 }
 
 // Network is what a model has besides SAs and policies, which is little.

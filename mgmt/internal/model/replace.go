@@ -14,6 +14,8 @@ import (
 // are: their packets are not interrupted, and their counts go on.
 func (m *Model) Replace(commands []xfrm.Command) error {
 	m.Changes.Network = true
+	before := m.Interfaces
+	m.replacing = true
 	m.resetNetwork()
 	var policies []xfrm.PolicyAdd
 	for _, command := range commands {
@@ -24,7 +26,11 @@ func (m *Model) Replace(commands []xfrm.Command) error {
 		}
 	}
 	m.forgetApart()
-	return m.replacePolicies(policies)
+	m.replacing = false
+	if err := m.replacePolicies(policies); err != nil {
+		return err
+	}
+	return m.checkReplaced(before)
 }
 
 // resetNetwork makes everything but SAs and policies as it is after a reset. A bucket that was set
@@ -50,7 +56,11 @@ type rank struct {
 // packets the first in the list is asked first.
 func (m *Model) replacePolicies(commands []xfrm.PolicyAdd) error {
 	wanted := map[*Policy]bool{}
-	for _, c := range commands {
+	for i := range commands {
+		c := &commands[i]
+		if err := m.bind(&c.Policy.Selector, c.Policy.IfID, c.Pos); err != nil {
+			return err
+		}
 		wanted[m.Policies.Find(c.Policy.Selector, c.Policy.Dir, c.Policy.IfID)] = true
 	}
 	m.removePolicies(slices.DeleteFunc(slices.Collect(m.Policies.All()), func(p *Policy) bool { return wanted[p] }))

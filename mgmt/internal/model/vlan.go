@@ -175,10 +175,13 @@ func (m *Model) vrf(name string) *VRF {
 	return &m.VRFs[i]
 }
 
-// vrfOf is the VRF that has a device, or nil.
+// vrfOf is the VRF that has a VLAN or an XFRM interface, or nil.
 func (m *Model) vrfOf(dev string) *VRF {
 	if v := m.vlan(dev); v != nil {
 		return m.vrf(v.VRF)
+	}
+	if i := m.Interface(dev); i != nil {
+		return m.vrf(i.VRF)
 	}
 	return nil
 }
@@ -204,7 +207,7 @@ func (m *Model) Inside(vrf string) *Model {
 	}
 	return &Model{
 		SAs: NewSAs(), Policies: NewPolicies(), FromLinux: routes, Changes: newChanges(), vrfName: v.Name, number: v.Number,
-		Network: Network{Addrs: v.Addrs, Routes: v.Routes, Neighs: v.Neighs, Links: m.Links, VLANs: m.VLANs, Learned: m.Learned},
+		Network: Network{Addrs: v.Addrs, Routes: v.Routes, Neighs: v.Neighs, Links: m.Links, VLANs: m.VLANs, Learned: m.Learned, Interfaces: m.InterfacesOf(v.Name)},
 	}
 }
 
@@ -218,6 +221,14 @@ func (m *Model) Insides() map[int]*Model {
 		all[v.Number] = m.Inside(v.Name)
 	}
 	return all
+}
+
+// in changes addresses, routes or hosts of a VRF of a name, or of none.
+func (m *Model) in(vrf string, change func(*Model) error) error {
+	if v := m.vrf(vrf); v != nil {
+		return m.inside(v, change)
+	}
+	return change(m)
 }
 
 // inside changes addresses, routes or hosts of a VRF.
@@ -241,7 +252,7 @@ func (m *Model) vrfOfRoute(c xfrm.Route) (of *VRF, err error) {
 		case named == nil:
 			return nil, m.noVRF(c.VRF, c.Pos)
 		case c.Dev != "" && named != of && !c.Encap:
-			return nil, xfrm.Errorf(c.Pos, "%s is not in the VRF %s: the routes of a VRF are on its VLANs", c.Dev, c.VRF)
+			return nil, xfrm.Errorf(c.Pos, "%s is not in the VRF %s: the routes of a VRF are on its VLANs and XFRM interfaces", c.Dev, c.VRF)
 		}
 		of = named
 	}
@@ -307,6 +318,9 @@ func (m *Model) deleteVRF(name string, pos xfrm.Pos) error {
 			return xfrm.Errorf(pos, "the VRF %s has %s: take it out first, `link set %s nomaster`", name, v, v)
 		}
 	}
+	if own := m.InterfacesOf(name); len(own) > 0 {
+		return xfrm.Errorf(pos, "the VRF %s has %s: take it out first, `link set %s nomaster`", name, own[0].Name, own[0].Name)
+	}
 	for p := range m.Policies.All() {
 		if p.VRF == name {
 			return xfrm.Errorf(pos, "the VRF %s has the policy %s dir %s: delete its policies first", name, p.Selector, p.Dir)
@@ -327,7 +341,7 @@ func (m *Model) enslave(c xfrm.Link) error {
 	v := m.vlan(c.Dev)
 	switch {
 	case v == nil:
-		return xfrm.Errorf(c.Pos, "%s cannot go into a VRF: a VRF has VLANs of red alone", c.Dev)
+		return xfrm.Errorf(c.Pos, "%s cannot go into a VRF: a VRF has VLANs of red and XFRM interfaces alone", c.Dev)
 	case *c.Master == v.VRF:
 		return nil
 	case *c.Master == "":
@@ -377,15 +391,9 @@ func (m *Model) move(v *VLAN, vrf string, pos xfrm.Pos) (err error) {
 		}
 		return nil
 	}
-	of := func(name string, change func(*Model) error) error {
-		if other := m.vrf(name); other != nil {
-			return m.inside(other, change)
-		}
-		return change(m)
-	}
-	if err = of(v.VRF, leave); err == nil {
+	if err = m.in(v.VRF, leave); err == nil {
 		v.VRF = vrf
-		err = of(vrf, enter)
+		err = m.in(vrf, enter)
 	}
 	return err
 }

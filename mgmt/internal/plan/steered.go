@@ -19,8 +19,8 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// steered changes the tree of routes to XFRM interfaces, and the rows of `prefix_policy` that it
-// leads to. The order is:
+// steered changes the trees of routes to XFRM interfaces, of network 0 and of VRFs, and the rows of
+// `prefix_policy` that they lead to. The order is:
 //
 //  1. new rows, which nothing leads to yet, and rows that change in place;
 //  2. the nodes of the trees, and then their roots, all at once if there is room;
@@ -39,19 +39,23 @@ func (w *wayWriter) steered(size int, now map[int]compile.Row) error {
 	if err := s.rows(want.Rows); err != nil {
 		return err
 	}
-	if err := s.tree(want.Tree); err != nil {
-		return err
+	if w.Target.Part == nil {
+		s.clearTrees(PhaseInsert, want.Trees)
 	}
-	s.clearApart(PhaseInsert)
+	for _, s.to = range slices.Backward(slices.Sorted(maps.Keys(want.Trees))) {
+		if err := s.tree(want.Trees[s.to]); err != nil {
+			return err
+		}
+	}
 	s.clear(want)
 	return nil
 }
 
-// clearApart takes the trees of policies of VRFs from the chip, which are rules beside XFRM
-// interfaces.
-func (w *wayWriter) clearApart(in phase) {
-	for network := 1; network <= prefixes.LastNetwork; network++ {
-		if len(w.ways.Table.Policies(network)) > 0 {
+// clearTrees takes the trees of policies from the chip but for those of some networks: beside XFRM
+// interfaces other policies are rules.
+func (w *wayWriter) clearTrees(in phase, but map[int]steer.Tree) {
+	for network := range prefixes.LastNetwork + 1 {
+		if _, stays := but[network]; !stays && w.ways.Table.HasPolicies(network) {
 			w.write(in, w.ways.Table.ClearPolicies(network))
 		}
 	}
@@ -62,8 +66,9 @@ type steerStep struct {
 	*wayWriter
 	size    int
 	now     map[int]compile.Row // rows of before
-	gone    []int               // rows that are cleared behind the tree
-	resumed bool                // the tree of a daemon of before is replaced
+	gone    []int               // rows that are cleared behind the trees
+	resumed bool                // the trees of a daemon of before are replaced
+	to      int                 // the network of the packets
 }
 
 // adopt finds out which rows of before are those of leads, where that is not known: rows that say
@@ -72,8 +77,7 @@ type steerStep struct {
 func (s *steerStep) adopt(want *compile.Steering) {
 	s.ways.Steered = map[steer.Lead][]int{}
 	if s.removeFirst {
-		s.write(phaseEarlyRemove, s.ways.Table.ClearPolicies(0))
-		s.clearApart(phaseEarlyRemove)
+		s.clearTrees(phaseEarlyRemove, nil)
 		for number := range s.now {
 			s.ways.Rows.Remove(number)
 			s.add(Write{Phase: phaseEarlyClear, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: number})
@@ -94,10 +98,12 @@ func (s *steerStep) adopt(want *compile.Steering) {
 	}
 	numbers := slices.Sorted(maps.Keys(s.now))
 	if s.resumed = s.m.Changes.Interfaces; s.resumed {
-		for p, entry := range want.Tree {
-			for _, addr := range []netip.Addr{p.Addr(), netipx.PrefixLastIP(p)} {
-				if len(want.Rows[entry]) > 0 && longest(want.Tree, addr) == p {
-					take(entry, s.ways.Table.PolicyAt(addr))
+		for network, tree := range want.Trees {
+			for p, entry := range tree {
+				for _, addr := range []netip.Addr{p.Addr(), netipx.PrefixLastIP(p)} {
+					if len(want.Rows[entry]) > 0 && longest(tree, addr) == p {
+						take(entry, s.ways.Table.PolicyAt(network, addr))
+					}
 				}
 			}
 		}
@@ -126,7 +132,7 @@ func (s *steerStep) adopt(want *compile.Steering) {
 }
 
 // longest is the longest prefix of a tree that holds an address.
-func longest(tree map[netip.Prefix]steer.Lead, addr netip.Addr) (out netip.Prefix) {
+func longest(tree steer.Tree, addr netip.Addr) (out netip.Prefix) {
 	for bits := addr.BitLen(); bits >= 0; bits-- {
 		p, _ := addr.Prefix(bits) // has so many bits
 		if _, has := tree[p]; has {
@@ -178,7 +184,7 @@ func (s *steerStep) rows(want map[steer.Lead][]compile.Placed) error {
 			row := slices.Clone(want[lead][i].Row)
 			regs.PrefixPolicyRow.Next.Put(row, uint64(next))
 			if old := s.now[numbers[i]]; i >= len(have) || !slices.Equal(row, old) {
-				s.Shut = s.Shut || i < len(have) && priorityOf(old) != priorityOf(row)
+				s.Shut = s.Shut || lead.Network == 0 && i < len(have) && priorityOf(old) != priorityOf(row)
 				s.add(Write{Phase: PhaseInsert, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: numbers[i], Row: row})
 			}
 			next = numbers[i]
@@ -198,10 +204,10 @@ type fork = prefixes.Change
 
 // tree leads prefixes to the rows of their leads. If there is no room for all of them, and Linux
 // has given some, it leads nowhere ([steer.Closed]).
-func (s *steerStep) tree(want map[netip.Prefix]steer.Lead) error {
+func (s *steerStep) tree(want steer.Tree) error {
 	var gone, come []fork
 	if s.Target.Part == nil {
-		for p := range s.ways.Table.Policies(0) {
+		for p := range s.ways.Table.Policies(s.to) {
 			if _, stays := want[p]; !stays {
 				gone = append(gone, fork{Prefix: p})
 			}
@@ -210,7 +216,7 @@ func (s *steerStep) tree(want map[netip.Prefix]steer.Lead) error {
 	for p, entry := range want {
 		f := s.forkOf(p, entry)
 		switch {
-		case int(f.Row) == s.ways.Table.PolicyOf(0, p):
+		case int(f.Row) == s.ways.Table.PolicyOf(s.to, p):
 		case f.Row == 0:
 			gone = append(gone, f)
 		default:
@@ -221,12 +227,12 @@ func (s *steerStep) tree(want map[netip.Prefix]steer.Lead) error {
 	if !isFull(err) {
 		return err
 	}
-	s.Shut = true
+	s.Shut = s.Shut || s.to == 0
 	if s.Target.Part != nil {
 		return s.close(err)
 	}
 	// The tree anew, without the nodes of the old one beside it, may have room.
-	s.write(PhaseInsert, s.ways.Table.ClearPolicies(0))
+	s.write(PhaseInsert, s.ways.Table.ClearPolicies(s.to))
 	come = nil
 	for p, entry := range want {
 		if f := s.forkOf(p, entry); f.Row != 0 {
@@ -252,11 +258,12 @@ func (s *steerStep) forkOf(p netip.Prefix, entry steer.Lead) fork {
 }
 
 // close empties the tree, for which there is no room, and refuses a route of Linux, so that it
-// stays so until there is room for all. A change by hand is refused before, if it leaves no room.
+// stays so until there is room for all. A change by hand is refused before, if it leaves no room,
+// and so is the tree of a VRF, which has written routes alone.
 func (s *steerStep) close(err error) error {
 	byHand := s.m.Changes.Network || len(s.m.Changes.Policies)+len(s.m.Changes.GonePolicies) > 0
 	for r := range s.m.FromLinux[learned.Steering].All() {
-		if byHand && !s.removeFirst {
+		if byHand && !s.removeFirst || s.to != 0 {
 			break
 		}
 		if r.OnChip() {
@@ -276,14 +283,14 @@ func (s *steerStep) plant(gone, come []fork) error {
 		slices.SortFunc(forks, func(a, b fork) int { return learned.Compare(a.Prefix, b.Prefix) })
 		changes = append(changes, forks...)
 	}
-	writes, err := s.ways.Table.ApplyPolicies(0, changes)
+	writes, err := s.ways.Table.ApplyPolicies(s.to, changes)
 	if err != nil {
 		return err
 	}
 	roots := map[int]bool{}
 	for _, write := range writes {
 		if write.Table.Name == regs.InnerTablePrefixRoot.Name {
-			s.Shut = s.Shut || roots[write.Index]
+			s.Shut = s.Shut || s.to == 0 && roots[write.Index]
 			roots[write.Index] = true
 		}
 	}
@@ -308,10 +315,10 @@ func (s *steerStep) clear(want *compile.Steering) {
 	}
 }
 
-// unsteer takes the tree of routes to XFRM interfaces from the chip, with its rows: there are no
-// interfaces any more. Policies without if_id are rules until now, and come to the tree again.
+// unsteer takes the trees of routes to XFRM interfaces from the chip, with their rows: there are no
+// interfaces any more. Policies without if_id are rules until now, and come to the trees again.
 func (w *wayWriter) unsteer(now map[int]compile.Row) {
-	w.write(PhaseInsert, w.ways.Table.ClearPolicies(0))
+	w.clearTrees(PhaseInsert, nil)
 	for _, number := range slices.Sorted(maps.Keys(now)) {
 		w.ways.Rows.Remove(number)
 		w.add(Write{Phase: PhaseInsert, Chip: transport.Inner, Table: regs.InnerTablePrefixPolicy, Index: number})

@@ -20,9 +20,9 @@ type Read func(table regs.Table, index int) ([]uint32, error)
 // Resume reads each row in use once.
 func Resume(leaves int, read Read) (*Table, error) { return resumed(leaves, read, false) }
 
-// ResumeNested is Resume where prefixes of policies in network 0 may hold each other. Then the
-// nodes do not tell them, and the first ApplyPolicies there must have all of them, as the first
-// Apply has all routes.
+// ResumeNested is Resume where prefixes of policies may hold each other. Then the nodes do not tell
+// them, and the first ApplyPolicies in a network must have all of them, as the first Apply has all
+// routes.
 func ResumeNested(leaves int, read Read) (*Table, error) { return resumed(leaves, read, true) }
 
 func resumed(leaves int, read Read, nested bool) (*Table, error) {
@@ -33,7 +33,7 @@ func resumed(leaves int, read Read, nested bool) (*Table, error) {
 			return nil, err
 		}
 		r := &t.tree.roots[n]
-		nested := nested && kindOf(n) == Policies
+		nested := nested && kindOf(n).of() == Policies
 		r.found = kindOf(n).of() == Routes || nested
 		if regs.PrefixRootRow.Valid.Get(row) == 0 {
 			continue

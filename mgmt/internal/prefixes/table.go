@@ -108,9 +108,21 @@ func (t *Table) PolicyOf(network int, prefix netip.Prefix) int {
 	return int(t.tree.row(Policies.in(network), prefix))
 }
 
-// PolicyAt is the row of `prefix_policy` that the chip finds for an address in network 0; 0 if
-// there is none.
-func (t *Table) PolicyAt(addr netip.Addr) int { return int(t.tree.Lookup(Policies, addr)) }
+// PolicyAt is the row of `prefix_policy` that the chip finds for an address in a network; 0
+// if there is none.
+func (t *Table) PolicyAt(network int, addr netip.Addr) int {
+	return int(t.tree.Lookup(Policies.in(network), addr))
+}
+
+// HasPolicies says whether the chip has a tree of policies in a network, whatever it holds.
+func (t *Table) HasPolicies(network int) bool {
+	for _, r := range t.tree.of(Policies.in(network)) {
+		if r.valid || r.garbage {
+			return true
+		}
+	}
+	return false
+}
 
 // Policies are the prefixes of destinations in a network, and their rows.
 func (t *Table) Policies(network int) map[netip.Prefix]int {

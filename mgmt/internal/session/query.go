@@ -56,7 +56,10 @@ func (v *View) named(id xfrm.ID) (*model.SA, error) {
 
 // Policy says what a policy has carried; the error says so if the chips do not count its packets.
 func (v *View) Policy(f xfrm.PolicyFilter) (out Carried, err error) {
-	p := v.model.Policies.Find(f.Selector, f.Dir, f.IfID)
+	p, err := v.model.FindPolicy(f, xfrm.Pos{})
+	if err != nil {
+		return out, err
+	}
 	if p == nil {
 		return out, xfrm.Errorf(xfrm.Pos{}, "there is no policy with %s", f)
 	}

@@ -61,13 +61,15 @@ func holding(m *model.Model, lead Lead) (out []*model.Policy) {
 	return out
 }
 
-// Leads are those of all interfaces that the tree can lead to, and Dropped.
-func Leads(m *model.Model) []Lead {
-	out := []Lead{{Kind: Dropped}}
-	for _, i := range m.Interfaces {
-		for p := range m.Policies.OfInterface(i.IfID) {
-			if lead := (Lead{Routed, i.IfID, p.Dst}); out[len(out)-1] != lead {
-				out = append(out, lead)
+// Leads are those of all interfaces that the trees can lead to, and Dropped of each.
+func Leads(m *model.Model) (out []Lead) {
+	for _, n := range networks(m) {
+		out = append(out, n.lead(Dropped))
+		for _, i := range m.InterfacesOf(n.vrf) {
+			for p := range m.Policies.OfInterface(i.IfID) {
+				if lead := (Lead{n.number, Routed, i.IfID, p.Dst}); out[len(out)-1] != lead {
+					out = append(out, lead)
+				}
 			}
 		}
 	}
@@ -76,11 +78,12 @@ func Leads(m *model.Model) []Lead {
 
 // Inside are the leads of an interface whose packets a policy may be for.
 func Inside(m *model.Model, p *model.Policy) (out []Lead) {
+	network := m.NetworkOf(p.VRF)
 	for q := range m.Policies.OfInterfaceTo(p.IfID, p.Dst) {
 		if !xfrm.Within(p.Dst, q.Dst) {
 			break
 		}
-		if lead := (Lead{Routed, p.IfID, q.Dst}); len(out) == 0 || out[len(out)-1] != lead {
+		if lead := (Lead{network, Routed, p.IfID, q.Dst}); len(out) == 0 || out[len(out)-1] != lead {
 			out = append(out, lead)
 		}
 	}
@@ -103,10 +106,14 @@ func Check(m *model.Model) error {
 			return xfrm.Errorf(p.Pos, "the policy %s with if_id 0x%x cannot be on the chip: a policy of an XFRM interface has one prefix as src and one as dst, over IPv6 of at most 64 bits, and no proto or ports", p.Selector, p.IfID)
 		}
 	}
-	if first := m.Policies.FirstClear(); first != nil && first.Priority == 0 && len(m.Interfaces) > 0 {
+	first := m.Policies.FirstClear()
+	if first == nil || len(m.InterfacesOf("")) == 0 {
+		return nil
+	}
+	if first.Priority == 0 {
 		return xfrm.Errorf(first.Pos, "the policy %s dir out without if_id lets packets pass at priority 0, and policies of XFRM interfaces come before it: give it a priority from 1", first.Selector)
 	}
-	if first := m.Policies.FirstClear(); first != nil && len(m.Interfaces) > 0 && m.FromLinux[learned.Steering].Len() > 0 {
+	if m.FromLinux[learned.Steering].Len() > 0 {
 		return xfrm.Errorf(first.Pos, "the policy %s dir out without if_id lets clear packets pass, and Linux's routes lead packets to XFRM interfaces: a packet whose route is lost would leave in clear. Delete the policy, or write the routes (route add … dev NAME) and take xfrm out of [taps]", first.Selector)
 	}
 	return nil
@@ -116,11 +123,8 @@ func Check(m *model.Model) error {
 // none does.
 func OutPolicy(m *model.Model, packet xfrm.Selector) *model.Policy {
 	plain := m.OutPolicy(packet)
-	if packet.VRF != "" {
-		return plain // XFRM interfaces are of no VRF
-	}
-	lead := At(m, packet.Dst.Addr())
-	first := plain != nil && (plain.Priority < Priority(m) || plain.Priority == Priority(m) && model.Exact(plain.Selector))
+	lead, at := At(m, packet.VRF, packet.Dst.Addr()), Priority(m, m.NetworkOf(packet.VRF))
+	first := plain != nil && (plain.Priority < at || plain.Priority == at && model.Exact(plain.Selector))
 	if first || lead.Kind == Unsaid || lead.Kind == Elsewhere {
 		return plain
 	}

@@ -15,6 +15,9 @@
 // packets pass in clear, and behind those of lower priority numbers ([Priority]). So no packet that
 // is routed to an interface, or nowhere, leaves in clear. A policy without if_id that protects or
 // drops packets and stands further ahead counts first, as in Linux.
+//
+// Each VRF with interfaces has a tree of its own, by its written routes alone. All its policies
+// without if_id come first, and need no route: none lets clear packets pass.
 package steer
 
 import (
@@ -37,17 +40,18 @@ const (
 	Routed                // to an interface
 )
 
-// Lead is where a prefix of the tree leads: of Routed, to the policies of an interface that hold a
-// destination.
+// Lead is where a prefix of the tree of a network leads: of Routed, to the policies of an interface
+// that hold a destination.
 type Lead struct {
-	Kind Kind
-	IfID uint32
-	Dst  netip.Prefix
+	Network int
+	Kind    Kind
+	IfID    uint32
+	Dst     netip.Prefix
 }
 
 // Compare orders leads.
 func Compare(a, b Lead) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.IfID, b.IfID), learned.Compare(a.Dst, b.Dst))
+	return cmp.Or(cmp.Compare(a.Network, b.Network), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.IfID, b.IfID), learned.Compare(a.Dst, b.Dst))
 }
 
 // Closed says that the chip had no room for all of Linux's routes. A route that is not there would
@@ -55,41 +59,74 @@ func Compare(a, b Lead) int {
 // policies with if_id are for no packet, until there is room for all routes.
 func Closed(m *model.Model) bool { return m.FromLinux[learned.Steering].Refused() > 0 }
 
-// Priority is where the rows of the tree stand in the SPD.
-func Priority(m *model.Model) uint32 {
-	if p := m.Policies.FirstClear(); p != nil {
+// Priority is where the rows of the tree of a network stand in the SPD. No policy of a VRF lets
+// clear packets pass.
+func Priority(m *model.Model, network int) uint32 {
+	if p := m.Policies.FirstClear(); p != nil && network == 0 {
 		return p.Priority - 1
 	}
 	return ^uint32(0)
 }
 
+// network is one network as its packets from red are routed.
+type network struct {
+	all    *model.Model // with the policies
+	own    *model.Model // with the network's addresses and routes
+	vrf    string
+	number int
+}
+
+func of(m *model.Model, vrf string) network {
+	return network{m, m.Inside(vrf), vrf, m.NetworkOf(vrf)}
+}
+
+// networks are those that have interfaces.
+func networks(m *model.Model) (out []network) {
+	has := map[string]bool{}
+	for _, i := range m.Interfaces {
+		if !has[i.VRF] {
+			has[i.VRF] = true
+			out = append(out, of(m, i.VRF))
+		}
+	}
+	return out
+}
+
+// named is the interface of a name, or nil.
+func (n network) named(name string) *model.Interface {
+	if i := n.own.Interface(name); i != nil && i.VRF == n.vrf {
+		return i
+	}
+	return nil
+}
+
 // route is where the route of just a prefix leads: to which interface, or elsewhere. A route to an
 // interface comes before those of ports, which are for packets out of tunnels and into them.
-func route(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32) {
+func (n network) route(p netip.Prefix) (kind Kind, ifID uint32) {
 	if !learned.Treeable(p) || p.Addr().IsMulticast() {
 		return Unsaid, 0
 	}
 	written := false
-	for _, r := range m.Routes {
+	for _, r := range n.own.Routes {
 		if r.Prefix != p || r.Dev == model.Tunnels { // which is for packets out of tunnels alone
 			continue
 		}
-		if i := m.Interface(r.Dev); i != nil {
+		if i := n.named(r.Dev); i != nil {
 			return Routed, i.IfID
 		}
 		written = true
 	}
-	r := m.FromLinux[learned.Steering].Find(p)
+	r := n.own.FromLinux[learned.Steering].Find(p)
 	if r != nil && !r.OnChip() {
 		r = nil
 	}
 	switch {
 	case r != nil && r.Dev != "":
-		if i := m.Interface(r.Dev); i != nil {
+		if i := n.named(r.Dev); i != nil {
 			return Routed, i.IfID
 		}
-		return Dropped, 0 // Linux has the interface, and the box has not
-	case written || slices.ContainsFunc(m.Addrs, func(a model.Address) bool { return a.Prefix.Masked() == p }):
+		return Dropped, 0 // Linux has the interface, and the box has not, or in a VRF
+	case written || slices.ContainsFunc(n.own.Addrs, func(a model.Address) bool { return a.Prefix.Masked() == p }):
 		return Elsewhere, 0
 	case r == nil:
 		return Unsaid, 0
@@ -100,68 +137,72 @@ func route(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32) {
 }
 
 // longest is where the longest route leads that holds all of a prefix.
-func longest(m *model.Model, p netip.Prefix) (kind Kind, ifID uint32) {
+func (n network) longest(p netip.Prefix) (kind Kind, ifID uint32) {
 	best := netip.Prefix{}
 	take := func(q netip.Prefix) {
 		if xfrm.Within(q, p) && learned.Treeable(q) && (!best.IsValid() || q.Bits() > best.Bits()) {
 			best = q
 		}
 	}
-	for _, r := range m.Routes {
+	for _, r := range n.own.Routes {
 		if r.Dev != model.Tunnels {
 			take(r.Prefix)
 		}
 	}
-	for _, a := range m.Addrs {
+	for _, a := range n.own.Addrs {
 		take(a.Prefix.Masked())
 	}
-	if r := m.FromLinux[learned.Steering].Longest(p, (*learned.Route).OnChip); r != nil {
+	if r := n.own.FromLinux[learned.Steering].Longest(p, (*learned.Route).OnChip); r != nil {
 		take(r.Prefix)
 	}
 	if !best.IsValid() {
 		return Dropped, 0
 	}
-	return route(m, best)
+	return n.route(best)
 }
 
 // class is the longest destination of an interface's policies that holds all of a prefix.
-func class(m *model.Model, ifID uint32, p netip.Prefix) Lead {
+func (n network) class(ifID uint32, p netip.Prefix) Lead {
 	for bits := p.Bits(); bits >= 0; bits-- {
-		if dst, err := p.Addr().Prefix(bits); err == nil && hasPolicies(m, ifID, dst) {
-			return Lead{Routed, ifID, dst}
+		if dst, err := p.Addr().Prefix(bits); err == nil && n.hasPolicies(ifID, dst) {
+			return Lead{n.number, Routed, ifID, dst}
 		}
 	}
-	return Lead{Kind: Dropped}
+	return n.lead(Dropped)
 }
 
-func hasPolicies(m *model.Model, ifID uint32, dst netip.Prefix) (has bool) {
-	for p := range m.Policies.OfInterfaceTo(ifID, dst) {
+// lead is one that is of no interface.
+func (n network) lead(kind Kind) Lead { return Lead{Network: n.number, Kind: kind} }
+
+func (n network) hasPolicies(ifID uint32, dst netip.Prefix) (has bool) {
+	for p := range n.all.Policies.OfInterfaceTo(ifID, dst) {
 		has = p.Dst == dst
 		break
 	}
 	return has
 }
 
-// At is where packets to an address go.
-func At(m *model.Model, addr netip.Addr) Lead {
+// At is where packets of a VRF, or of none, to an address go.
+func At(m *model.Model, vrf string, addr netip.Addr) Lead {
 	host := netip.PrefixFrom(addr, addr.BitLen())
-	if len(m.Interfaces) == 0 || addr.IsMulticast() || Closed(m) {
+	n := of(m, vrf)
+	if len(m.InterfacesOf(vrf)) == 0 || addr.IsMulticast() || Closed(n.own) {
 		return Lead{}
 	}
-	kind, ifID := longest(m, host)
+	kind, ifID := n.longest(host)
 	if kind == Routed {
-		return class(m, ifID, host)
+		return n.class(ifID, host)
 	}
-	return Lead{Kind: kind}
+	return n.lead(kind)
 }
 
-// Interface is the name of the interface to which packets to an address are routed; "" if they are
-// not.
+// Interface is the name of the interface to which packets of no VRF to an address are routed; "" if
+// they are not.
 func Interface(m *model.Model, addr netip.Addr) string {
 	if addr.IsMulticast() || Closed(m) {
 		return ""
 	}
-	if kind, ifID := longest(m, netip.PrefixFrom(addr, addr.BitLen())); kind == Routed {
+	if kind, ifID := of(m, "").longest(netip.PrefixFrom(addr, addr.BitLen())); kind == Routed {
 		for _, i := range m.Interfaces {
 			if i.IfID == ifID {
 				return i.Name
@@ -172,77 +213,93 @@ func Interface(m *model.Model, addr netip.Addr) string {
 }
 
 // entry is what the tree has for just a prefix.
-func entry(m *model.Model, p netip.Prefix) Lead {
-	kind, ifID := route(m, p)
+func (n network) entry(p netip.Prefix) Lead {
+	kind, ifID := n.route(p)
 	switch kind {
 	case Routed:
-		return class(m, ifID, p)
+		return n.class(ifID, p)
 	case Unsaid:
-		kind, ifID = longest(m, p)
+		kind, ifID = n.longest(p)
 		switch {
-		case kind == Routed && hasPolicies(m, ifID, p):
-			return Lead{Routed, ifID, p}
+		case kind == Routed && n.hasPolicies(ifID, p):
+			return Lead{n.number, Routed, ifID, p}
 		case p.Bits() == 0:
-			return Lead{Kind: kind}
+			return n.lead(kind)
 		}
 		return Lead{}
 	}
-	return Lead{Kind: kind}
+	return n.lead(kind)
 }
 
-// Entries are all prefixes of the tree: routes, and destinations of policies inside a route to
-// their interface.
-func Entries(m *model.Model) map[netip.Prefix]Lead {
-	out := map[netip.Prefix]Lead{}
-	if Closed(m) {
+// Tree has the prefixes of a network's tree, and where each leads.
+type Tree = map[netip.Prefix]Lead
+
+// Entries are all prefixes of the trees, by network: routes, and destinations of policies inside a
+// route to their interface.
+func Entries(m *model.Model) map[int]Tree {
+	out := map[int]Tree{}
+	for _, n := range networks(m) {
+		out[n.number] = n.entries()
+	}
+	return out
+}
+
+func (n network) entries() Tree {
+	out := Tree{}
+	if Closed(n.own) {
 		return out
 	}
 	add := func(p netip.Prefix) {
 		if _, twice := out[p]; twice {
 			return
 		}
-		if e := entry(m, p); e.Kind != Unsaid {
+		if e := n.entry(p); e.Kind != Unsaid {
 			out[p] = e
 		}
 	}
 	add(xfrm.Everything)
 	add(xfrm.Everything6)
-	for _, r := range m.Routes {
+	for _, r := range n.own.Routes {
 		add(r.Prefix)
 	}
-	for _, a := range m.Addrs {
+	for _, a := range n.own.Addrs {
 		add(a.Prefix.Masked())
 	}
-	for r := range m.FromLinux[learned.Steering].All() {
+	for r := range n.own.FromLinux[learned.Steering].All() {
 		add(r.Prefix)
 	}
-	for _, i := range m.Interfaces {
-		for p := range m.Policies.OfInterface(i.IfID) {
+	for _, i := range n.all.InterfacesOf(n.vrf) {
+		for p := range n.all.Policies.OfInterface(i.IfID) {
 			add(p.Dst)
 		}
 	}
 	return out
 }
 
-// Changed are the prefixes of the tree that routes which were learned may have changed: their own,
-// and destinations of policies inside. One that has left the tree is Unsaid.
-func Changed(m *model.Model) map[netip.Prefix]Lead {
-	out := map[netip.Prefix]Lead{}
+// Changed are the prefixes of the trees that routes which were learned may have changed: their own,
+// and destinations of policies inside. One that has left the tree is Unsaid. Learned routes are of
+// no VRF.
+func Changed(m *model.Model) map[int]Tree {
+	n, out := of(m, ""), Tree{}
+	interfaces := m.InterfacesOf("")
+	if len(interfaces) == 0 {
+		return nil
+	}
 	for p := range m.Changes.Routes[learned.Steering] {
 		if !learned.Treeable(p) || p.Addr().IsMulticast() {
 			continue
 		}
-		out[p] = entry(m, p)
-		for _, i := range m.Interfaces {
+		out[p] = n.entry(p)
+		for _, i := range interfaces {
 			for q := range m.Policies.OfInterfaceTo(i.IfID, p) {
 				if !p.Contains(q.Dst.Addr()) {
 					break
 				}
 				if q.Dst.Bits() > p.Bits() {
-					out[q.Dst] = entry(m, q.Dst)
+					out[q.Dst] = n.entry(q.Dst)
 				}
 			}
 		}
 	}
-	return out
+	return map[int]Tree{0: out}
 }

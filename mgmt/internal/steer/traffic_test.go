@@ -28,15 +28,15 @@ link add ipsec3 type xfrm dev black if_id 3
 // right is the decision on a packet by a search of all routes, and then of all policies.
 func right(m *model.Model, p testbox.Packet) string {
 	one := func(addr netip.Addr) netip.Prefix { return netip.PrefixFrom(addr, addr.BitLen()) }
-	packet := xfrm.Selector{Src: one(p.Src), Dst: one(p.Dst), Proto: p.Proto, SPort: xfrm.One(p.SPort), DPort: xfrm.One(p.DPort)}
+	packet := xfrm.Selector{VRF: m.VRFOf(uint16(p.VLAN)), Src: one(p.Src), Dst: one(p.Dst), Proto: p.Proto, SPort: xfrm.One(p.SPort), DPort: xfrm.One(p.DPort)}
 	var plain, routed *model.Policy
 	clear := ^uint32(0)
-	ifID, to := where(m, p.Dst)
+	ifID, to := where(m, p)
 	for q := range m.Policies.All() {
 		switch {
 		case q.Dir != xfrm.DirOut:
 		case q.IfID == 0:
-			if q.Template == nil && q.Action == xfrm.ActionAllow {
+			if q.Template == nil && q.Action == xfrm.ActionAllow && packet.VRF == "" {
 				clear = min(clear, q.Priority-1)
 			}
 			first := plain == nil || q.Priority < plain.Priority || q.Priority == plain.Priority && (model.Exact(q.Selector) && !model.Exact(plain.Selector) || model.Exact(q.Selector) == model.Exact(plain.Selector) && q.Age < plain.Age)
@@ -54,8 +54,9 @@ func right(m *model.Model, p testbox.Packet) string {
 }
 
 // where is the interface to which a packet is routed, or "nowhere", or "" for all else.
-func where(m *model.Model, dst netip.Addr) (ifID uint32, to string) {
-	best, rank := -1, -1
+func where(all *model.Model, p testbox.Packet) (ifID uint32, to string) {
+	best, rank, dst, vrf := -1, -1, p.Dst, all.VRFOf(uint16(p.VLAN))
+	m := all.Inside(vrf)
 	if to = "nowhere"; dst.IsMulticast() || m.FromLinux[learned.Steering].Refused() > 0 {
 		return 0, ""
 	}
@@ -65,8 +66,10 @@ func where(m *model.Model, dst netip.Addr) (ifID uint32, to string) {
 		}
 	}
 	ids := map[string]uint32{}
-	for _, i := range m.Interfaces {
-		ids[i.Name] = i.IfID
+	for _, i := range all.Interfaces {
+		if i.VRF == vrf {
+			ids[i.Name] = i.IfID
+		}
 	}
 	for _, r := range m.Routes {
 		if id := ids[r.Dev]; id != 0 {
@@ -118,23 +121,8 @@ func TestRoutesUnderTraffic(t *testing.T) {
 		c := &changer{Rand: rand.New(rand.NewPCG(seed, 28))}
 		b.Must(network)
 		for round := range 150 {
-			before, rules, packets := b.model(), b.RulesNow(), c.packets()
-			var all [][]string
-			b.Fake.OnRow = func(w fakebox.Row) {
-				look := func() {
-					var now []string
-					for _, p := range packets {
-						now = append(now, b.found(rules, p))
-					}
-					all = append(all, now)
-				}
-				if w.Table == regs.InnerTableRule.Name {
-					rules.Write(w.Index, w.Words, look)
-				} else if w.Chip == transport.Inner {
-					look()
-				}
-			}
-			text, err := "", error(nil)
+			packets := c.packets()
+			text, routes := "", []learned.Change(nil)
 			switch round % 5 {
 			case 0, 1:
 				text = c.policy()
@@ -147,34 +135,23 @@ func TestRoutesUnderTraffic(t *testing.T) {
 					text = state(c.keys, 1+c.IntN(3))
 				}
 			default:
-				var routes []learned.Change
 				routes = c.routes(4)
 				text = fmt.Sprint(routes)
-				_, err = b.Daemon.LearnRoutes(learned.Steering, routes)
 			}
-			if round%5 != 4 {
-				err = b.Change(text)
+			change := func() error { return b.Change(text) }
+			if round%5 == 4 {
+				change = func() error {
+					_, err := b.Daemon.LearnRoutes(learned.Steering, routes)
+					return err
+				}
 			}
-			b.Fake.OnRow = nil
-			if err != nil {
+			after := b.watched(packets, fmt.Sprintf("seed %d round %d: %s", seed, round, text), change)
+			if after == nil {
 				continue // there is no such one, or there is one, or it does not go with the others
 			}
 			changes++
-			after := b.model()
-			for n, p := range packets {
-				was, is := right(before, p), right(after, p)
-				for step, now := range all {
-					if now[n] != was && now[n] != is && now[n] != "shut" {
-						t.Fatalf("seed %d round %d step %d of %d: %v: %s, not %s or %s\n%s%s", seed, round, step, len(all), p, now[n], was, is, text, listed(after))
-					}
-				}
-				if got := b.found(b.RulesNow(), p); got != is {
-					t.Fatalf("seed %d round %d: %v: %s, must be %s\n%s%s", seed, round, p, got, is, text, listed(after))
-				}
-				if _, to := where(after, p.Dst); to != "" && b.clear(b.RulesNow(), p) {
-					t.Fatalf("seed %d round %d: %v leaves in clear\n%s", seed, round, p, listed(after))
-				}
-				if ifID, _ := where(after, p.Dst); ifID != 0 && is != "dropped" {
+			for _, p := range packets {
+				if ifID, _ := where(after, p); ifID != 0 && right(after, p) != "dropped" {
 					protected++
 				}
 			}
@@ -187,6 +164,49 @@ func TestRoutesUnderTraffic(t *testing.T) {
 	if t.Log("changes", changes, "packets to interfaces that a policy is for", protected, "most rows", most); changes < 700 || protected < 1000 || most < 6 {
 		t.Error("too few to show anything")
 	}
+}
+
+// watched makes a change. At each moment of it every packet must find the decision of before or the
+// one of after, and in the end the latter. It gives the model of after, or nil if it was refused.
+func (b *box) watched(packets []testbox.Packet, text string, change func() error) *model.Model {
+	b.T.Helper()
+	before, rules := b.model(), b.RulesNow()
+	var all [][]string
+	b.Fake.OnRow = func(w fakebox.Row) {
+		look := func() {
+			var now []string
+			for _, p := range packets {
+				now = append(now, b.found(rules, p))
+			}
+			all = append(all, now)
+		}
+		if w.Table == regs.InnerTableRule.Name {
+			rules.Write(w.Index, w.Words, look)
+		} else if w.Chip == transport.Inner {
+			look()
+		}
+	}
+	err := change()
+	b.Fake.OnRow = nil
+	if err != nil {
+		return nil
+	}
+	after := b.model()
+	for n, p := range packets {
+		was, is := right(before, p), right(after, p)
+		for step, now := range all {
+			if now[n] != was && now[n] != is && now[n] != "shut" {
+				b.T.Fatalf("%s step %d of %d: %v: %s, not %s or %s\n%s", text, step, len(all), p, now[n], was, is, listed(after))
+			}
+		}
+		if got := b.found(b.RulesNow(), p); got != is {
+			b.T.Fatalf("%s: %v: %s, must be %s\n%s", text, p, got, is, listed(after))
+		}
+		if _, to := where(after, p); to != "" && b.clear(b.RulesNow(), p) {
+			b.T.Fatalf("%s: %v leaves in clear\n%s", text, p, listed(after))
+		}
+	}
+	return after
 }
 
 // sameAgain fails unless everything computed anew writes nothing, here and in the next daemon.
@@ -207,8 +227,10 @@ func listed(m *model.Model) (text string) {
 	for p := range m.Policies.All() {
 		text += fmt.Sprintf("%s if_id %d priority %d age %d usage %d %s\n", p.Selector, p.IfID, p.Priority, p.Age, p.Usage, p.Action)
 	}
-	for _, r := range m.Routes {
-		text += fmt.Sprintf("route %s dev %s\n", r.Prefix, r.Place)
+	for network, own := range m.Insides() {
+		for _, r := range own.Routes {
+			text += fmt.Sprintf("route %s dev %s in network %d\n", r.Prefix, r.Place, network)
+		}
 	}
 	for r := range m.FromLinux[learned.Steering].All() {
 		text += fmt.Sprintf("Linux's %+v\n", *r)

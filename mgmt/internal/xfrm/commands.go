@@ -149,7 +149,7 @@ type (
 		Address *MAC
 		Up      *bool
 		Promisc *bool
-		Master  *string // the bridge, or of a VLAN the VRF; "" for none
+		Master  *string // the bridge, or of a VLAN or an XFRM interface the VRF; "" for none
 	}
 	// Bridge is a bridge over both ports (RFC 4301's bump in the wire).
 	Bridge struct {
@@ -168,7 +168,8 @@ type (
 		Name string
 		IfID uint32
 	}
-	// VRF is a network apart: its VLANs have addresses, routes, hosts and policies of their own.
+	// VRF is a network apart: its VLANs and XFRM interfaces have addresses, routes, hosts and
+	// policies of their own.
 	VRF struct {
 		At
 		Name  string

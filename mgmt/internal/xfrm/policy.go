@@ -199,10 +199,10 @@ func checkPolicy(pos Pos, pol *Policy) error {
 		return Errorf(pos, "flag mss is for a policy with a tmpl of mode tunnel: of other packets the box changes no TCP header")
 	case pol.Dir == DirOut && pol.Dev == Red:
 		return Errorf(pos, "dev red in an out policy matches nothing: packets leave by black")
-	case pol.VRF != "":
-		return checkVRFPolicy(pos, pol)
 	case pol.IfID != 0:
 		return checkInterfacePolicy(pos, pol)
+	case pol.VRF != "":
+		return checkVRFPolicy(pos, pol)
 	case pol.Template != nil && pol.Template.Mode == ModeTransport:
 		return checkHosts(pos, pol)
 	}

@@ -84,8 +84,6 @@ func (s *State) Carried(sel Selector) Selector {
 // VRF: no clear packet of a VRF leaves by it, and none comes from there.
 func checkVRFPolicy(pos Pos, pol *Policy) error {
 	switch {
-	case pol.IfID != 0:
-		return Errorf(pos, "a policy takes dev %s or if_id 0x%x, not both: a VRF has no XFRM interface", pol.VRF, pol.IfID)
 	case pol.Template != nil && pol.Template.Mode == ModeTransport:
 		return Errorf(pos, "a policy with dev %s needs a tmpl of mode tunnel: the packets of a VRF are routed", pol.VRF)
 	case pol.Template != nil:
