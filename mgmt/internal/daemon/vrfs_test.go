@@ -9,9 +9,12 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
@@ -339,5 +342,71 @@ func TestWaitingInVRFs(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	if len(r.engine.red) != 0 {
 		t.Errorf("%x left", <-r.engine.red)
+	}
+}
+
+// TestMasterRaces: charons install and delete at once while interfaces change their VRFs. What one
+// installed it can always delete, and no policy is in another VRF than its interface.
+func TestMasterRaces(t *testing.T) {
+	sizes := fakebox.Small
+	sizes.PrefixBits, sizes.PolicyBits = 8, 5
+	r := newRigOf(t, sizes)
+	r.must("addr add 192.0.2.1/24 dev black", "link add blue type vrf table 10", "link add green type vrf table 20", "link add ipsec1 type xfrm if_id 1", "link add ipsec2 type xfrm if_id 2",
+		"route add 10.2.0.0/16 dev ipsec1", "route add 10.2.0.0/16 dev ipsec2")
+	var group sync.WaitGroup
+	const rounds = 40
+	var installed, moved atomic.Int32
+	charon := func(ifID int, l *line) {
+		for n := range rounds {
+			spi := 0x1000*ifID + n
+			name := fmt.Sprintf("src 10.1.0.0/16 dst 10.2.0.0/16 dir out if_id %d", ifID)
+			add := []string{
+				fmt.Sprintf("xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi %d reqid %d if_id %d mode tunnel dir out aead 'rfc4106(gcm(aes))' 0x%032x%08x 128", spi, ifID, ifID, spi, spi),
+				fmt.Sprintf("xfrm policy update %s tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel", name, ifID),
+			}
+			remove := []string{"xfrm policy delete " + name, fmt.Sprintf("xfrm state delete dst 192.0.2.2 proto esp spi %d", spi)}
+			for _, lines := range [][]string{add[:1], add[1:], remove[:1], remove[1:]} {
+				if answer := l.ask(batch(lines...)); !strings.HasPrefix(answer, `{"id":1,"ok":true,`) {
+					t.Errorf("%s: %s", lines, answer)
+				}
+			}
+			installed.Add(1)
+		}
+	}
+	admin := func(ifID int, l *line) {
+		for n := range 3 * rounds {
+			text := l.ask(batch(fmt.Sprintf("link set ipsec%d %s", ifID, []string{"master blue", "master green", "nomaster"}[n%3])))
+			switch {
+			case strings.HasPrefix(text, `{"id":1,"ok":true,`):
+				moved.Add(1)
+			case !strings.Contains(text, "cannot change its VRF beside the"):
+				t.Error(text)
+			}
+			v, err := r.daemon.view()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			of := map[uint32]string{}
+			for _, i := range v.Model().Interfaces {
+				of[i.IfID] = i.VRF
+			}
+			for p := range v.Model().Policies.All() {
+				if p.VRF != of[p.IfID] {
+					t.Errorf("a policy of if_id %d is in the VRF %q, its interface in %q", p.IfID, p.VRF, of[p.IfID])
+				}
+			}
+		}
+	}
+	for ifID := 1; ifID <= 2; ifID++ {
+		one, other := r.dial(), r.dial()
+		group.Go(func() { charon(ifID, one) })
+		group.Go(func() { admin(ifID, other) })
+	}
+	group.Wait()
+	r.restart()
+	r.must("link set ipsec1 master blue", "link set ipsec2 master green")
+	if installed.Load() != 2*rounds || moved.Load() < 3 {
+		t.Errorf("%d times something was installed, and %d times an interface moved", installed.Load(), moved.Load())
 	}
 }

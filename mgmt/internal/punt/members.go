@@ -122,11 +122,14 @@ func (d *Devices) nameOf(id uint16) string {
 
 // leads is how routes of a table are read: those of a VRF lead out of its VLANs. What others have
 // to do with VLANs of VRFs is named.
-func (m *members) leads(all *vlans, number int) leadsTo {
+func (m *members) leads(all *vlans, xfrm *interfaces, number int) leadsTo {
 	table := uint32(number)
 	return func(to *learned.Route, ways []*netlink.NexthopInfo) (found bool) {
 		found = to.Type != "" && m.tables[table]
 		for _, way := range ways {
+			if t := xfrm.of(way.LinkIndex); t != nil && m.tables[table] {
+				m.ignore("Linux has routes out of %s in the table %d: they are ignored, for routes of a VRF to XFRM interfaces are written ones alone", t.name, table)
+			}
 			device := all.devices[way.LinkIndex]
 			own, apart := m.own[device.id]
 			switch {

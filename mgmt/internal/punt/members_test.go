@@ -136,6 +136,7 @@ func TestRoutesOfTables(t *testing.T) {
 	d := Devices{taps: [2]*tap{{index: 1}, {index: 2}}}
 	all := d.vlansOf([]netlink.Link{vlanLink(5, 1, 10, 0), vlanLink(6, 1, 20, 0)})
 	m := all.match(twoVRFs())
+	tunnels := interfaces{taps: []*tap{{index: 9, name: "ipsec7"}}}
 	_, dst, _ := net.ParseCIDR("10.3.0.0/16")
 	_, dst6, _ := net.ParseCIDR("2001:db8::/32")
 	for _, c := range []struct {
@@ -151,12 +152,14 @@ func TestRoutesOfTables(t *testing.T) {
 		{netlink.Route{Table: 20, Dst: dst, Type: unix.RTN_UNICAST, LinkIndex: 2}, ""},
 		{netlink.Route{Table: 20, Dst: dst, Type: unix.RTN_UNICAST, LinkIndex: 5}, ""},
 		{netlink.Route{Table: 254, Dst: dst, Type: unix.RTN_UNICAST, LinkIndex: 5}, ""},
+		{netlink.Route{Table: 20, Dst: dst, Type: unix.RTN_UNICAST, LinkIndex: 9}, ""},
+		{netlink.Route{Table: 30, Dst: dst, Type: unix.RTN_UNICAST, LinkIndex: 9}, ""},
 	} {
 		c.route.Family = netlink.FAMILY_V4
 		if c.route.Dst == dst6 {
 			c.route.Family = netlink.FAMILY_V6
 		}
-		change, ok := routeChange(func(table int) leadsTo { return m.leads(all, table) }, c.route)
+		change, ok := routeChange(func(table int) leadsTo { return m.leads(all, &tunnels, table) }, c.route)
 		got := ""
 		if ok {
 			got = strings.TrimSpace(fmt.Sprint(change.Table, " ", change.Route.Prefix, " ", change.Route.VLAN, " ", change.Route.Via, " ", change.Route.Type))
@@ -168,6 +171,7 @@ func TestRoutesOfTables(t *testing.T) {
 	want := []string{
 		"Linux has routes out of sp-red.10 in the table 20, which is not that of the VRF of VLAN 10 in the box: they are ignored",
 		"Linux has routes out of sp-red.10 in the table 254, which is not that of the VRF of VLAN 10 in the box: they are ignored",
+		"Linux has routes out of ipsec7 in the table 20: they are ignored, for routes of a VRF to XFRM interfaces are written ones alone",
 	}
 	if !slices.Equal(m.ignored, want) {
 		t.Errorf("ignored: %q", m.ignored)

@@ -92,7 +92,7 @@ func (d *Devices) TableRoutes(ctx context.Context, vrfs []VRF, to RouteTable) er
 			now = vlans.match(vrfs)
 			d.members.Store(now)
 		},
-		leads:   func(table int) leadsTo { return now.leads(vlans, table) },
+		leads:   func(table int) leadsTo { return now.leads(vlans, &d.interfaces, table) },
 		address: func(index int) bool { _, ours := vlans.devices[index]; return ours },
 		device:  func(u netlink.LinkUpdate) bool { return vlans.follow(u, u.Header.Type == unix.RTM_DELLINK) },
 	})

@@ -185,8 +185,11 @@ func (n network) hasPolicies(ifID uint32, dst netip.Prefix) (has bool) {
 // At is where packets of a VRF, or of none, to an address go.
 func At(m *model.Model, vrf string, addr netip.Addr) Lead {
 	host := netip.PrefixFrom(addr, addr.BitLen())
+	if len(m.InterfacesOf(vrf)) == 0 || addr.IsMulticast() {
+		return Lead{}
+	}
 	n := of(m, vrf)
-	if len(m.InterfacesOf(vrf)) == 0 || addr.IsMulticast() || Closed(n.own) {
+	if Closed(n.own) {
 		return Lead{}
 	}
 	kind, ifID := n.longest(host)
