@@ -11,6 +11,7 @@ import (
 
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/steer"
 	"sallyport/mgmt/internal/suite"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -120,9 +121,16 @@ func (c *compiler) inboundSAs() error {
 	return nil
 }
 
-// selectorOf makes the selector row of an inbound SA, if a policy names it.
+// selectorOf makes the selector row of an inbound SA, if a policy names it. Packets of an if_id
+// that no XFRM interface has are of no network.
 func (c *compiler) selectorOf(sa *model.SA) error {
 	c.user = sa.Age
+	if sa.IfID != 0 && !steer.Has(c.m, sa.IfID) {
+		if sa.Fresh {
+			c.report.Warn(sa.Pos, "no XFRM interface has if_id 0x%x: what the inbound SA spi 0x%x decrypts is dropped until one has", sa.IfID, sa.SPI)
+		}
+		return nil
+	}
 	if len(c.sets[sa]) == 0 {
 		if sa.Fresh {
 			c.report.Warn(sa.Pos, "no in or fwd policy names the inbound SA spi 0x%x: what it decrypts is dropped until one does", sa.SPI)

@@ -153,3 +153,34 @@ func TestInterfacesOfVRFs(t *testing.T) {
 		}
 	}
 }
+
+// TestNoInterface: what an SA decrypts whose if_id has no interface is of no network, and dropped,
+// as in Linux. An interface that comes gives it one, and takes it along.
+func TestNoInterface(t *testing.T) {
+	h := testbox.Hold(t, steering())
+	h.Must(black + installed(7))
+	row := func() []uint32 {
+		sa := modelOf(h).SAs.Find(xfrm.ID{Dst: netip.MustParseAddr("192.0.2.1"), Proto: "esp", SPI: 0x2007})
+		return h.Fake.Table(transport.Inner, regs.InnerTableSelector)[sa.Row]
+	}
+	none := func(when string) {
+		if got := row(); got != nil {
+			t.Errorf("%s it comes out in network %d", when, regs.SelectorRow.Network.Get(got))
+		}
+		h.Want(when+" packets from red", goes(h.Rig, modelOf(h), 0, "10.2.0.9"), "none")
+	}
+	none("without an interface")
+	h.Must(strings.ReplaceAll(policies(7), "priority 5", "priority 4"))
+	none("behind an update")
+	for range 2 {
+		h.Must("link add ipsec7 type xfrm if_id 7\nroute add 10.2.0.0/16 dev ipsec7\n")
+		if got := row(); got == nil || regs.SelectorRow.Network.Get(got) != 0 {
+			t.Errorf("with an interface its row is %v", got)
+		}
+		h.Want("with an interface", goes(h.Rig, modelOf(h), 0, "10.2.0.9"), "1007")
+		h.Must("route del 10.2.0.0/16 dev ipsec7\nlink del ipsec7\n")
+		none("without one again")
+		h.Restart()
+		none("behind a restart")
+	}
+}
