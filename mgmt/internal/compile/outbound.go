@@ -117,8 +117,12 @@ func (c *compiler) protection(p *model.Policy, choice *model.Choice, sel xfrm.Se
 		return d, err
 	}
 	for i, sa := range sas {
-		if sa.Sel != nil && !sa.Sel.Holds(sel) {
-			return d, xfrm.Errorf(p.Pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
+		if sa.Sel != nil {
+			own := *sa.Sel
+			own.VRF = sel.VRF // the sel of an SA names none
+			if !own.Holds(sel) {
+				return d, xfrm.Errorf(p.Pos, "the policy is wider than the sel of its SA spi 0x%x", sa.SPI)
+			}
 		}
 		d.argument, d.transport = uint64(sa.Row), sa.Mode == xfrm.ModeTransport
 		// A packet whose outer header has DF must not be cut behind ESP.

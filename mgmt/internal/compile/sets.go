@@ -111,6 +111,7 @@ func narrowed(sa *model.SA, sets []set) (out []set, err error) {
 		return sets, nil
 	}
 	own := sa.Carried(*sa.Sel)
+	own.VRF = sets[0].sel.VRF // the sel of an SA names none
 	for _, s := range sets {
 		switch {
 		case own.Holds(s.sel):

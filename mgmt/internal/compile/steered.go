@@ -39,10 +39,10 @@ func (c *compiler) steering() error {
 	}
 	s := &Steering{Rows: map[steer.Lead][]Placed{}}
 	c.out.Steering = s
-	leads := steer.Leads(c.m)
+	var leads []steer.Lead
 	switch {
 	case c.standing == nil:
-		s.Trees = steer.Entries(c.m)
+		leads, s.Trees = steer.Leads(c.m), steer.Entries(c.m)
 	case steer.Closed(c.m) != c.m.Changes.Closed:
 		return errWhole
 	default:

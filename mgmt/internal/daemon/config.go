@@ -160,13 +160,17 @@ func (d *Daemon) load(r *control.ConfigRequest) ([]string, error) {
 
 // replace makes the configuration that of some commands.
 func (d *Daemon) replace(commands []xfrm.Command) ([]string, error) {
+	return d.replaceBy(d.session.Replace, commands)
+}
+
+func (d *Daemon) replaceBy(replace func([]xfrm.Command) error, commands []xfrm.Command) ([]string, error) {
 	if err := d.prepare(); err != nil {
 		return nil, err
 	}
 	var notes bytes.Buffer
 	d.session.Notes = &notes
 	defer func() { d.session.Notes = io.Discard }()
-	if err := d.session.Replace(commands); err != nil {
+	if err := replace(commands); err != nil {
 		return nil, err
 	}
 	return sentences(notes.String()), d.changed(len(commands))
@@ -190,7 +194,7 @@ func (d *Daemon) undoLoad() error {
 	text := strings.Join(p.Restored(now), "\n")
 	commands, err := xfrm.ParseConfig(configName, []byte(text))
 	if err == nil {
-		_, err = d.replace(commands)
+		_, err = d.replaceBy(d.session.PutBack, commands)
 	}
 	if err != nil {
 		return fmt.Errorf("a load was not confirmed, but it cannot be undone: %w", err)

@@ -139,10 +139,15 @@ func (r Route) line() string {
 	return out
 }
 
-// line is a policy as it is added.
+// line is a policy as it is added. One with an if_id is in the VRF of its interface, whichever that
+// is when the line is read.
 func (p *Policy) line() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s dir %s action %s priority %d", p.Selector, p.Dir, p.Action, p.Priority)
+	sel := p.Selector
+	if p.IfID != 0 {
+		sel.VRF = ""
+	}
+	fmt.Fprintf(&b, "%s dir %s action %s priority %d", sel, p.Dir, p.Action, p.Priority)
 	if flags := flagsOfPolicy(p); len(flags) > 0 {
 		fmt.Fprintf(&b, " flag %s", strings.Join(flags, " "))
 	}

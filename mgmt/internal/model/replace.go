@@ -13,8 +13,17 @@ import (
 // stay, and so do next hops and path MTUs that were learned, and policies that are wanted as they
 // are: their packets are not interrupted, and their counts go on.
 func (m *Model) Replace(commands []xfrm.Command) error {
-	m.Changes.Network = true
 	before := m.Interfaces
+	if err := m.PutBack(commands); err != nil {
+		return err
+	}
+	return m.checkReplaced(before)
+}
+
+// PutBack is Replace by the configuration of before: SAs that have come since follow their XFRM
+// interface to the VRF that it was in, for refused it would leave a box that cannot be reached.
+func (m *Model) PutBack(commands []xfrm.Command) error {
+	m.Changes.Network = true
 	m.replacing = true
 	m.resetNetwork()
 	var policies []xfrm.PolicyAdd
@@ -27,10 +36,7 @@ func (m *Model) Replace(commands []xfrm.Command) error {
 	}
 	m.forgetApart()
 	m.replacing = false
-	if err := m.replacePolicies(policies); err != nil {
-		return err
-	}
-	return m.checkReplaced(before)
+	return m.replacePolicies(policies)
 }
 
 // resetNetwork makes everything but SAs and policies as it is after a reset. A bucket that was set

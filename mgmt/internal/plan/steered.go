@@ -33,8 +33,11 @@ import (
 func (w *wayWriter) steered(size int, now map[int]compile.Row) error {
 	want := w.Target.Steering
 	s := steerStep{wayWriter: w, size: size, now: now}
-	if w.Target.Part == nil && (w.removeFirst || w.ways.Steered == nil) {
-		s.adopt(want)
+	if w.Target.Part == nil {
+		w.Shut = w.Shut || w.steersZero() != (len(want.Trees[0]) > 0)
+		if w.removeFirst || w.ways.Steered == nil {
+			s.adopt(want)
+		}
 	}
 	if err := s.rows(want.Rows); err != nil {
 		return err
@@ -50,6 +53,10 @@ func (w *wayWriter) steered(size int, now map[int]compile.Row) error {
 	s.clear(want)
 	return nil
 }
+
+// steersZero says whether the chip has a tree of routes to XFRM interfaces for network 0. While one
+// comes or goes, rules and the tree are of two times, and a clear packet may find the wrong pair.
+func (w *wayWriter) steersZero() bool { return w.m.Changes.Interfaces && w.ways.Table.HasPolicies(0) }
 
 // clearTrees takes the trees of policies from the chip but for those of some networks: beside XFRM
 // interfaces other policies are rules.
@@ -318,6 +325,7 @@ func (s *steerStep) clear(want *compile.Steering) {
 // unsteer takes the trees of routes to XFRM interfaces from the chip, with their rows: there are no
 // interfaces any more. Policies without if_id are rules until now, and come to the trees again.
 func (w *wayWriter) unsteer(now map[int]compile.Row) {
+	w.Shut = w.Shut || w.steersZero()
 	w.clearTrees(PhaseInsert, nil)
 	for _, number := range slices.Sorted(maps.Keys(now)) {
 		w.ways.Rows.Remove(number)

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/store"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -22,6 +23,15 @@ func (v *View) Replaced(commands []xfrm.Command) ([]string, error) {
 // Replace makes the configuration that of some commands, or, if one of them is wrong or does not
 // fit, changes nothing. SAs stay.
 func (s *Session) Replace(commands []xfrm.Command) error {
+	return s.replaceBy((*model.Model).Replace, commands)
+}
+
+// PutBack is Replace by the configuration of before ([model.Model.PutBack]).
+func (s *Session) PutBack(commands []xfrm.Command) error {
+	return s.replaceBy((*model.Model).PutBack, commands)
+}
+
+func (s *Session) replaceBy(replace func(*model.Model, []xfrm.Command) error, commands []xfrm.Command) error {
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -31,7 +41,7 @@ func (s *Session) Replace(commands []xfrm.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := state.Model.Replace(commands); err != nil {
+	if err := replace(state.Model, commands); err != nil {
 		return err
 	}
 	return s.change(state, found)

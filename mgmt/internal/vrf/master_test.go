@@ -158,3 +158,41 @@ func TestMasterFails(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadTakenBack: SAs that came while an interface was in a VRF do not keep a load from being
+// undone; another load is refused beside them. The lines of policies with an if_id name no VRF, so
+// they are read wherever the interface is.
+func TestLoadTakenBack(t *testing.T) {
+	h := held(t)
+	h.Must(installed(7))
+	text := strings.Join(modelOf(h).Lines(), "\n")
+	for _, line := range strings.Split(text, "\n") {
+		if strings.Contains(line, "if_id 0x00000007") && strings.Contains(line, "dev blue") {
+			t.Errorf("a line names the VRF: %s", line)
+		}
+	}
+	before := strings.NewReplacer("link set dev ipsec7 master blue\n", "", "dev ipsec7 vrf blue", "dev ipsec7").Replace(text)
+	commands, err := xfrm.ParseConfig("f", []byte(before))
+	if err != nil || before == text {
+		t.Fatal(before, err)
+	}
+	err = h.Daemon.Replace(commands)
+	h.Want("another load", fmt.Sprint(err), `the interface of if_id 0x7 would change from the VRF "blue" to "" beside the SA dst 192.0.2.2 spi 0x1007: delete all SAs of that if_id first`)
+	wantOne := func(when, vlan0, vlan10 string) {
+		h.Want(when, goes(h.Rig, modelOf(h), 0, "10.2.0.9")+" "+goes(h.Rig, modelOf(h), 10, "10.2.0.9"), vlan0+" "+vlan10)
+	}
+	wantOne("refused", "none", "1007")
+	if err := h.Daemon.PutBack(commands); err != nil {
+		t.Fatal(err)
+	}
+	wantOne("taken back", "1007", "none")
+}
+
+// TestSelInVRF: the sel of an SA names no VRF, and is of the one of its policy.
+func TestSelInVRF(t *testing.T) {
+	h := held(t)
+	sel := "xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1007 reqid 7 mode tunnel dir out if_id 7 sel src 10.1.0.0/16 dst 10.2.0.0/16 aead 'rfc4106(gcm(aes))' 0x" + strings.Repeat("3", 40) + " 128\n" +
+		"xfrm state add src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2007 reqid 7 mode tunnel dir in if_id 7 sel src 10.2.0.0/16 dst 10.1.0.0/16 aead 'rfc4106(gcm(aes))' 0x" + strings.Repeat("4", 40) + " 128\n"
+	h.Must(sel + policies(7))
+	h.Want("out", goes(h.Rig, modelOf(h), 10, "10.2.0.9"), "1007")
+}
