@@ -11,6 +11,8 @@ from scapy.packet import Packet, Raw
 from .ethernet import IPV4, IPV6, MINIMUM
 from .mtu import piece_bytes
 
+HEADERS = 48  # of an IPv6 fragment; a last one could have up to 7 bytes more than the others
+
 
 def first_train(frames: list[bytes]) -> int:
     """How many frames from the first on are one packet: 1 if the first is no fragment."""
@@ -53,7 +55,7 @@ def fault(frames: list[bytes], packet: bytes, mtu: int) -> str:
         number = IPv6ExtHdrFragment(frames[0][54:62]).id
         head = IPv6(packet[:40])
         pieces = fragment6(IPv6(src=head.src, dst=head.dst, tc=head.tc, fl=head.fl, hlim=head.hlim)
-                           / IPv6ExtHdrFragment(nh=head.nh, id=number) / Raw(packet[40:]), mtu)  # fmt: skip
+                           / IPv6ExtHdrFragment(nh=head.nh, id=number) / Raw(packet[40:]), HEADERS + piece_bytes(True, mtu))  # fmt: skip
     right = [(frames[0][:14] + bytes(piece)).ljust(MINIMUM, b"\0") for piece in pieces]
     return "" if right == frames else f"fragments {[piece.hex() for piece in right]}"
 
