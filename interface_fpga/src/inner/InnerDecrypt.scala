@@ -27,7 +27,7 @@ class InnerDecryptEvents extends Bundle {
   val drops = new InspectorDrops
 
   /** No room to wait for a first fragment; how many more fragments wait than before. */
-  val dropWaiting = UInt(2.W)
+  val dropWaiting = UInt(3.W)
   val held = SInt(4.W)
 
   /** Headers that no tunnel makes, of a packet that goes on. */
