@@ -13,7 +13,7 @@ import sallyport.common.registers.map.{
   SelectorRow
 }
 import sallyport.common.stream.Packet
-import sallyport.iface.reassembly.ChipFragments
+import sallyport.iface.reassembly.{ChipFragments, ReassemblyConfig}
 
 /**
  * Judged by scapy: tests/vectors/test_inner_frames.py makes the frames, their expected outcomes and
@@ -227,6 +227,13 @@ class InnerPathsSpec extends AnyFunSuite with InnerPathsModel {
       val moved = count(decrypts.flatMap(_.counters))
       assert(moved("ecn_unexpected") >= 2 * unusedEcn.size)
       assert(bench.balanced(before) == moved ++ traffic)
+
+      // No fragment waits any more.
+      before = bench.counters()
+      val waiting = moved("inner_frag_held")
+      bench.bus.write(InnerRegs.reasmTimeout, 1)
+      bench.idle(4 * ReassemblyConfig.small.tickCycles)
+      assert(bench.balanced(before) == Map("inner_frag_held" -> -waiting, "drop_selector_mismatch" -> waiting))
 
       // A row that is written starts its SA anew, under traffic of another SA.
       before = bench.counters()
