@@ -51,6 +51,7 @@ func (w *wayWriter) steered(size int, now map[int]compile.Row) error {
 		}
 	}
 	s.clear(want)
+	w.Refused[learned.Steering] = s.closed
 	return nil
 }
 
@@ -76,6 +77,7 @@ type steerStep struct {
 	gone    []int               // rows that are cleared behind the trees
 	resumed bool                // the trees of a daemon of before are replaced
 	to      int                 // the network of the packets
+	closed  []netip.Prefix      // the route of Linux without room that empties network 0's tree
 }
 
 // adopt finds out which rows of before are those of leads, where that is not known: rows that say
@@ -209,8 +211,9 @@ func priorityOf(row compile.Row) uint64 { return regs.PrefixPolicyRow.Priority.G
 // fork is a prefix of the tree whose row is another.
 type fork = prefixes.Change
 
-// tree leads prefixes to the rows of their leads. If there is no room for all of them, and Linux
-// has given some, it leads nowhere ([steer.Closed]).
+// tree leads prefixes to the rows of their leads. Linux's routes out of red give way to it. If
+// there is no room all the same, and Linux has given some of its prefixes, it leads nowhere
+// ([steer.Closed]).
 func (s *steerStep) tree(want steer.Tree) error {
 	var gone, come []fork
 	if s.Target.Part == nil {
@@ -246,7 +249,11 @@ func (s *steerStep) tree(want steer.Tree) error {
 			come = append(come, f)
 		}
 	}
-	if err = s.plant(nil, come); isFull(err) {
+	err = s.plant(nil, come)
+	for routes := (policyStep{wayWriter: s.wayWriter}); isFull(err) && routes.giveWay(); {
+		err = s.plant(nil, come)
+	}
+	if isFull(err) {
 		return s.close(err)
 	}
 	return err
@@ -274,7 +281,7 @@ func (s *steerStep) close(err error) error {
 			break
 		}
 		if r.OnChip() {
-			s.refused = append(s.refused, r.Prefix)
+			s.closed = append(s.closed, r.Prefix)
 			s.write(PhaseInsert, s.ways.Table.ClearPolicies(0))
 			return nil
 		}

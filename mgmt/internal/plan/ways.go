@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"sallyport/mgmt/internal/compile"
-	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
@@ -63,9 +62,7 @@ func (p *planner) ways(sizes compile.Sizes, now map[int]compile.Row) (err error)
 func (w *wayWriter) toPolicies(size int, now map[int]compile.Row) error {
 	switch {
 	case w.Target.Steering != nil:
-		err := w.steered(size, now)
-		w.Refused[learned.Steering], w.refused = w.refused, nil
-		return err
+		return w.steered(size, now)
 	case size == 0:
 		return nil
 	case w.m.Changes.Interfaces:

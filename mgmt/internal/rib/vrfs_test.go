@@ -16,6 +16,7 @@ import (
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/testbox"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 // apart is a box with VRFs. As in the daemon, one change of it comes behind another.
@@ -176,4 +177,36 @@ func TestVRFsGiveWay(t *testing.T) {
 	b.Must("neigh add 10.1.0.7 lladdr 02:00:00:00:00:07 dev red.20\nlink add last type vrf table 99\nlink add link red name red.99 type vlan id 99\nlink set red.99 master last\nneigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red.99\nroute add 10.9.0.0/16 via 10.1.0.9 dev red.99\n")
 	last := strings.Count(b.show("link show"), " type vrf ")
 	b.wantIn(last, "10.9.0.1", "9/99")
+}
+
+// TestInterfacesTakeRoom: Linux's routes in one VRF make room for the tree of written routes to an
+// XFRM interface of another.
+func TestInterfacesTakeRoom(t *testing.T) {
+	sizes := sized(7)
+	sizes.PolicyBits = 4
+	b := &box{testbox.Hold(t, sizes), xfrm.Red}
+	b.Must(customers + "link add ipsec7 type xfrm dev black if_id 7\nlink set ipsec7 master blue\n")
+	for _, table := range []uint32{20, 30} {
+		if table == 30 {
+			b.Must("link add red2 type vrf table 30\nlink add link red name red.30 type vlan id 30\nlink set red.30 master red2\n")
+		}
+		routes := []learned.Change{onVLAN("10.1.0.0/24", uint16(table))}
+		for n := range 500 {
+			routes = append(routes, via(fmt.Sprintf("20.%d.%d.0/24", n*37%256, n/256*32+n%7), "10.1.0.2"))
+		}
+		b.learnIn(table, routes...)
+	}
+	lost := func() int { return strings.Count(b.show("route show"), "rt_offload_failed") }
+	full := lost()
+	if full == 0 {
+		t.Fatal("there is room for all of Linux's routes")
+	}
+	routes := ""
+	for n := range 100 {
+		routes += fmt.Sprintf("route add 10.%d.0.0/16 dev ipsec7\n", 20+2*n)
+	}
+	b.Must(routes)
+	if now := lost(); now <= full {
+		t.Errorf("%d of Linux's routes have no room before, and %d beside blue's", full, now)
+	}
 }
