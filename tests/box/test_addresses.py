@@ -4,7 +4,7 @@ to addresses that none may have, are dropped by name, and good ones among them p
 
 import pytest
 from scapy.contrib.ospf import OSPF_Hdr, OSPF_Hello, OSPFv3_Hdr, OSPFv3_Hello
-from scapy.layers.inet import IP, TCP, UDP, fragment
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPerror, fragment
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -161,10 +161,12 @@ def test_what_is_of_one_link_goes_to_the_cpu(make_box) -> None:
 
 
 def test_the_cpu_gets_what_is_for_the_box(make_box) -> None:
-    """At red, of any protocol and TTL, whole or each fragment: Linux puts them together. Packets
-    for others go by the policies."""
+    """At red, of any protocol and TTL, whole or each fragment: Linux puts them together, and ICMP
+    errors about what it sent. Packets for others go by the policies."""
     segment = IP(src=HOST, dst=OWN, ttl=1) / TCP(dport=179) / Raw(b"x" * 900)
-    pieces = [Ether(dst=RED_MAC, src="02:00:00:00:00:99") / each for each in (segment, *fragment(segment, 400))]
+    error = IP(src=HOST, dst=OWN) / ICMP(type=3, code=1) / IPerror(bytes(IP(src=OWN, dst="198.18.0.77") / UDP()))
+    whole = (segment, *fragment(segment, 400), error)
+    pieces = [Ether(dst=RED_MAC, src="02:00:00:00:00:99") / each for each in whole]
     outcome = make_box(HOSTS).red([*pieces, red(to=OWN), red(to="198.18.0.253")])
     assert outcome.named() == {"inner.punt_local": len(pieces) + 1}
     assert len(outcome.out) == 1

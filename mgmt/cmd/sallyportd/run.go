@@ -157,6 +157,7 @@ func openTaps(c *config.Config, d *core.Daemon, frames punt.Frames) error {
 	if !c.Taps.Wanted() {
 		return nil
 	}
+	d.UsePaths(core.Paths{Believe: c.ICMP.PathMTU, Holds: c.ICMP.Age.Duration})
 	return d.OpenHost(frames, c.Taps.Red.Name, c.Taps.Black.Name, c.Taps.Tunnels.Name, c.Taps.Interfaces())
 }
 

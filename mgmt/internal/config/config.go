@@ -18,6 +18,7 @@ import (
 
 	"sallyport/mgmt/api"
 	"sallyport/mgmt/internal/control"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/place"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -40,6 +41,7 @@ type Config struct {
 	API     API     `toml:"api"`
 	Events  Events  `toml:"events"`
 	Taps    Taps    `toml:"taps"`
+	ICMP    ICMP    `toml:"icmp"`
 	Noise   Noise   `toml:"noise"`
 	Peer    Peer    `toml:"peer"`
 	Metrics Metrics `toml:"metrics"`
@@ -77,6 +79,12 @@ type Taps struct {
 	Black   Device   `toml:"black"`
 	Tunnels Device   `toml:"tunnels"`
 	XFRM    []Device `toml:"xfrm"`
+}
+
+// ICMP says whether messages from black lower the path MTU of an SA, and for how long.
+type ICMP struct {
+	PathMTU bool `toml:"path_mtu"`
+	Age     Age  `toml:"path_mtu_age"`
 }
 
 // mostInterfaces is how many XFRM interfaces have devices.
@@ -142,7 +150,7 @@ type Log struct {
 
 // Default is what the file need not say. Registers have no default.
 func Default() *Config {
-	c := &Config{Control: Control{Path: Path{control.DefaultPath}}, Events: Events{Poll: defaultPoll}, Peer: defaultPeer}
+	c := &Config{Control: Control{Path: Path{control.DefaultPath}}, Events: Events{Poll: defaultPoll}, Peer: defaultPeer, ICMP: ICMP{PathMTU: true, Age: Age{model.PathAge}}}
 	c.Metrics.Listen, c.Metrics.SAs = defaultListen, defaultSAs
 	return c
 }

@@ -75,6 +75,26 @@ func (p *Period) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// leastAge and mostAge bound how long a path MTU holds: longer packets may be tried again after 5
+// minutes at the earliest (RFC 1191, 6.3; RFC 8201, 4).
+const (
+	leastAge = 5 * time.Minute
+	mostAge  = 24 * time.Hour
+)
+
+// Age is how long a path MTU holds.
+type Age struct{ time.Duration }
+
+// UnmarshalText reads a number with a unit, as 10m.
+func (a *Age) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < leastAge || d > mostAge {
+		return fmt.Errorf("%q is no time from 5m to 24h, such as 10m", text)
+	}
+	a.Duration = d
+	return nil
+}
+
 // Listen is an address and a port; not valid: none.
 type Listen struct{ netip.AddrPort }
 

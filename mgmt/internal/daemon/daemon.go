@@ -67,6 +67,7 @@ type Daemon struct {
 	remoteReaders rate.Sometimes
 	shares        *shares.Shares
 	tallies       *hostrows.Tallies
+	paths         Paths
 }
 
 // logAgain is how often one of many requests of readers of the network is in the log.
@@ -74,7 +75,7 @@ const logAgain = 10 * time.Second
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, promised: spis.New(), uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: hub.New(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New(), tallies: hostrows.NewTallies()}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, promised: spis.New(), uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: hub.New(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New(), tallies: hostrows.NewTallies(), paths: Paths{Believe: true, Holds: model.PathAge}}
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.unwritten.Store("")
 	d.show()

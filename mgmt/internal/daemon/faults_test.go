@@ -330,9 +330,18 @@ func TestTooLongForRed(t *testing.T) {
 }
 
 // TestFollowPaths: the lowest believed report of a period comes to the chips, whatever forged ones
-// come with it, and is forgotten when its time is over.
+// come with it, and is forgotten when its time is over, which is configured.
 func TestFollowPaths(t *testing.T) {
+	for _, holds := range []time.Duration{model.PathAge, 5 * time.Minute, 24 * time.Hour} {
+		t.Run(holds.String(), func(t *testing.T) { followPaths(t, holds) })
+	}
+}
+
+func followPaths(t *testing.T, holds time.Duration) {
 	r := newRig(t)
+	if holds != model.PathAge {
+		r.daemon.UsePaths(Paths{Believe: true, Holds: holds})
+	}
 	clock := make(chan time.Time, 1)
 	now := func() time.Time { at := <-clock; clock <- at; return at }
 	start := time.Unix(1_700_000_000, 0)
@@ -370,10 +379,35 @@ func TestFollowPaths(t *testing.T) {
 	report(0x1001, 1400)
 	waitFor(1300)
 	<-clock
-	clock <- start.Add(model.PathAge * time.Second)
+	clock <- start.Add(holds)
 	waitFor(0)
 	end()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// toldOfPath is scapy's: fragmentation needed, of 203.0.113.9, about ESP from 192.0.2.1.
+const toldOfPath = "0262c000020102000000009908004500004c0001000040017ca5cb007109c0000201030432c500000578450005d8000740003c32b4e9c0000201c000020200001001000000097878787878787878787878787878787878787878"
+
+// TestHear: messages of black about paths are believed as the configuration says, of that port and
+// reason alone.
+func TestHear(t *testing.T) {
+	frame := unhex(t, toldOfPath)
+	for _, c := range []struct {
+		header  transport.PuntHeader
+		believe bool
+		want    int
+	}{
+		{transport.PuntHeader{Port: transport.PortBlack, Reason: regs.PuntReasonIcmp}, true, 1},
+		{transport.PuntHeader{Port: transport.PortBlack, Reason: regs.PuntReasonIcmp}, false, 0},
+		{transport.PuntHeader{Port: transport.PortRed, Reason: regs.PuntReasonIcmp}, true, 0},
+		{transport.PuntHeader{Port: transport.PortBlack, Reason: regs.PuntReasonLinkLocal}, true, 0},
+	} {
+		d := &Daemon{host: &host{paths: make(chan model.PathReport, 2)}}
+		d.UsePaths(Paths{Believe: c.believe, Holds: model.PathAge})
+		if d.hear(c.header, frame); len(d.host.paths) != c.want {
+			t.Errorf("%+v, believed %t: %d reports, want %d", c.header, c.believe, len(d.host.paths), c.want)
+		}
 	}
 }

@@ -67,13 +67,13 @@ func apart(header transport.PuntHeader) bool {
 
 // hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a
 // socket that sends there.
-func (h *host) hear(header transport.PuntHeader, frame []byte) {
-	if header.Port != transport.PortBlack || header.Reason != regs.PuntReasonIcmp {
+func (d *Daemon) hear(header transport.PuntHeader, frame []byte) {
+	if !d.paths.Believe || header.Port != transport.PortBlack || header.Reason != regs.PuntReasonIcmp {
 		return
 	}
 	if report, ok := punt.ReadPathReport(frame); ok {
 		select {
-		case h.paths <- report:
+		case d.host.paths <- report:
 		default: // longer packets will be spoken of again
 		}
 	}
@@ -185,7 +185,7 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	}
 	group.Go(func() error {
 		return punt.Relay(ctx, d.host.frames, d.host.devices, func(header transport.PuntHeader, frame []byte) bool {
-			d.host.hear(header, frame)
+			d.hear(header, frame)
 			if header.Reason == regs.PuntReasonUnknownSpi {
 				if e, ok := d.host.strays.Event(header, frame, d.now()); ok {
 					d.tell(e)

@@ -11,6 +11,16 @@ import (
 	"sallyport/mgmt/internal/session"
 )
 
+// Paths says what the daemon makes of ICMP from black about ESP packets that were too long: whether
+// it believes any, and how long a path MTU holds (RFC 4301, 6.1.1 and 8.2.2).
+type Paths struct {
+	Believe bool
+	Holds   time.Duration
+}
+
+// UsePaths replaces that of New, which believes, for [model.PathAge]. It comes before OpenHost.
+func (d *Daemon) UsePaths(paths Paths) { d.paths = paths }
+
 // pathPeriod is how often path MTUs come to the chips, those of all SAs together. It bounds what a
 // peer's network can have the daemon do.
 const pathPeriod = time.Second
@@ -80,7 +90,7 @@ func (d *Daemon) learnPaths(told map[uint64]uint32) error {
 	if err := d.prepare(); err != nil {
 		return err
 	}
-	changed, m, err := d.session.LearnPaths(told)
+	changed, m, err := d.session.LearnPaths(told, d.paths.Holds)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package model
 import (
 	"math"
 	"net/netip"
+	"time"
 
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -13,9 +14,9 @@ const (
 	// leastTold4 is the least path MTU over IPv4 that is believed: what each host takes (RFC 791).
 	// Over IPv6 it is [xfrm.MinMTU6] (RFC 8201, 4).
 	leastTold4 = 576
-	// PathAge is how long a path MTU holds, in seconds; then longer packets are tried again (RFC
-	// 1191, 6.3; RFC 8201, 4).
-	PathAge = 600
+	// PathAge is how long a path MTU holds unless the configuration says otherwise; then longer
+	// packets are tried again (RFC 1191, 6.3; RFC 8201, 4).
+	PathAge = 10 * time.Minute
 )
 
 // PathReport is what ICMP says about an ESP packet of the box: it was too long for its path.
@@ -59,9 +60,9 @@ func (m *Model) Reported(r PathReport) *SA {
 // mostAsked is how many SAs of two endpoints a new one is compared with.
 const mostAsked = 16
 
-// NewPaths gives the path MTUs that change as some are told, by the ages of their SAs, and as the
-// time of others is over, which are nil.
-func (m *Model) NewPaths(told map[uint64]uint32, now int64) map[uint64]*LearnedMTU {
+// NewPaths gives the path MTUs that change as some are told, by the ages of their SAs, each for a
+// time, and as that of others is over, which are nil.
+func (m *Model) NewPaths(told map[uint64]uint32, holds time.Duration, now int64) map[uint64]*LearnedMTU {
 	changed := map[uint64]*LearnedMTU{}
 	for sa := range values(m.SAs.told) {
 		if sa.Path.Until <= now {
@@ -70,7 +71,7 @@ func (m *Model) NewPaths(told map[uint64]uint32, now int64) map[uint64]*LearnedM
 	}
 	for age, mtu := range told {
 		if sa := m.SAs.OfAge(age); sa != nil && mtu < m.PathMTU(sa) {
-			changed[age] = &LearnedMTU{mtu, now + PathAge}
+			changed[age] = &LearnedMTU{mtu, now + int64(holds/time.Second)}
 		}
 	}
 	return changed

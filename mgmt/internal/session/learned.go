@@ -4,6 +4,7 @@ package session
 
 import (
 	"maps"
+	"time"
 
 	"sallyport/mgmt/internal/hostroutes"
 	"sallyport/mgmt/internal/learned"
@@ -52,9 +53,10 @@ func (s *Session) Learn(learned map[model.NextHop]xfrm.MAC) error {
 	return s.change(state, found)
 }
 
-// LearnPaths takes path MTUs that ICMP told, by the ages of outbound SAs, and forgets those whose
-// time is over (RFC 4301, 8.2). It gives the SAs whose path MTU is another, in the model of after.
-func (s *Session) LearnPaths(told map[uint64]uint32) (changed []*model.SA, m *model.Model, err error) {
+// LearnPaths takes path MTUs that ICMP told, by the ages of outbound SAs, each for a time, and
+// forgets those whose time is over (RFC 4301, 8.2). It gives the SAs whose path MTU is another, in
+// the model of after.
+func (s *Session) LearnPaths(told map[uint64]uint32, holds time.Duration) (changed []*model.SA, m *model.Model, err error) {
 	unlock, err := s.lock()
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +66,7 @@ func (s *Session) LearnPaths(told map[uint64]uint32) (changed []*model.SA, m *mo
 	if err != nil || found.tables != tablesKnown {
 		return nil, nil, err
 	}
-	paths := state.Model.NewPaths(told, s.now().Unix())
+	paths := state.Model.NewPaths(told, holds, s.now().Unix())
 	if len(paths) == 0 {
 		return nil, state.Model, nil
 	}

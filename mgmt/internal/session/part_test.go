@@ -112,8 +112,8 @@ func (c *changer) path(s *session.Session, now *int64) error {
 			told[sa.Age] = 1280 + c.Uint32N(200)
 		}
 	}
-	*now += c.Int64N(model.PathAge / 2)
-	_, _, err = s.LearnPaths(told)
+	*now += c.Int64N(int64(model.PathAge/time.Second) / 2)
+	_, _, err = s.LearnPaths(told, model.PathAge)
 	return err
 }
 

@@ -110,7 +110,7 @@ func TestPathMTU(t *testing.T) {
 					told[sa.Age] = mtu
 				}
 			}
-			_, _, err := s.LearnPaths(told)
+			_, _, err := s.LearnPaths(told, model.PathAge)
 			return err
 		})
 		if err != nil {
@@ -136,7 +136,7 @@ func TestPathMTU(t *testing.T) {
 	if len(r.Fake.Log) != 0 {
 		t.Errorf("nothing new, and %d rows were written", len(r.Fake.Log))
 	}
-	now = now.Add((model.PathAge - 1) * time.Second)
+	now = now.Add(model.PathAge - time.Second)
 	learn()
 	check(1400, 1346)
 	learn(1300)
@@ -147,7 +147,7 @@ func TestPathMTU(t *testing.T) {
 	check(1200, 1146)
 	r.Must("route delete 192.0.2.2/32\n")
 	check(1300, 1246)
-	now = now.Add((model.PathAge - 1) * time.Second)
+	now = now.Add(model.PathAge - time.Second)
 	learn()
 	check(1300, 1246)
 	now = now.Add(time.Second)
@@ -167,7 +167,7 @@ func TestPathMTU(t *testing.T) {
 		}
 	}
 	rekeyed(1400)
-	now = now.Add((model.PathAge - 301) * time.Second)
+	now = now.Add(model.PathAge - 301*time.Second)
 	learn()
 	rekeyed(1400)
 	now = now.Add(time.Second)
