@@ -83,8 +83,9 @@ func TestRoutes(t *testing.T) {
 	r.same("a way to nowhere on black", onBlack("10.2.3.1"), "none")
 	r.same("routes of red on black", onBlack("10.2.0.1"), "")
 	r.same("routes of black on red", way("198.51.100.9"), "")
-	ip("route add default via 10.9.0.2")     // of another device
-	ip("route add 10.2.4.0/24 via 10.9.0.2") // more exact than red's
+	ip("route add 10.6.0.0/16 tos 0x10 via 10.1.0.2") // of a TOS, which chooses no next hop
+	ip("route add default via 10.9.0.2")              // of another device
+	ip("route add 10.2.4.0/24 via 10.9.0.2")          // more exact than red's
 	ip("route add 10.3.0.0/16 dev sp-red table 100")
 	ip("-6 addr add 2001:db8:1::1/64 dev sp-red nodad")
 	ip("-6 route add 2001:db8:2::/48 via fe80::9 dev sp-red")
@@ -93,8 +94,8 @@ func TestRoutes(t *testing.T) {
 	r.until("two gateways", func() bool { return way("2001:db8:2::1") == "none none" })
 	ip("-6 route del 2001:db8:2::/48 via fe80::9 dev sp-red")
 	r.until("one gateway", func() bool { return way("2001:db8:2::1") == "none" })
-	if way("11.0.0.1") != "" || way("10.2.4.1") != "3" || way("10.3.0.1") != "" {
-		t.Errorf("routes of others are the chip's: %s, %s, %s", way("11.0.0.1"), way("10.2.4.1"), way("10.3.0.1"))
+	if way("11.0.0.1") != "" || way("10.2.4.1") != "3" || way("10.3.0.1") != "" || way("10.6.0.1") != "" {
+		t.Errorf("routes of others are the chip's: %s, %s, %s, %s", way("11.0.0.1"), way("10.2.4.1"), way("10.3.0.1"), way("10.6.0.1"))
 	}
 	r.until("the long prefix", func() bool {
 		return strings.Contains(r.get("command", `,"words":["route","show"]`)["output"].(string), "2001:db8:3::/125 via fe80::9 dev red proto boot metric 1024 rt_offload_failed\n")
