@@ -176,6 +176,7 @@ class InnerEncrypt(
   private val tunnel = ShiftRegister(path.io.tunnel.get, Networks.latency)
   when(tunnel.valid) {
     network.number := tunnel.bits
+    network.blocked := false.B
     network.upset := false.B
   }
   require(
@@ -238,6 +239,7 @@ class InnerEncrypt(
   fieldsOfNetwork.network := networkAtEnd.number | Fill(networkAtEnd.number.getWidth, networkAtEnd.upset)
   classifier.io.findings.bits.fields := RingDelay(fieldsOfNetwork, lookups)
   classifier.io.findings.bits.policy := decision.io.out
+  when(RingDelay(networkAtEnd.blocked, lookups))(classifier.io.findings.bits.policy.hit := false.B)
   classifier.io.findings.bits.upset := decision.io.upset
   classifier.io.findings.bits.injected := ShiftRegister(path.io.injected, lookups)
   classifier.io.findings.bits.hairpin := ShiftRegister(path.io.hairpin, lookups)

@@ -12,7 +12,10 @@ class FrameNetwork extends Bundle {
   /** 0 without a valid row. */
   val number = UInt(NetworkRow.network.width.W)
 
-  /** It may be another, for its row has a flipped bit. */
+  /** Its row says that no policy takes the frame. */
+  val blocked = Bool()
+
+  /** All may be wrong, for the row has a flipped bit. */
   val upset = Bool()
 }
 
@@ -68,6 +71,7 @@ class Networks extends Module {
 
   private val asked = ShiftRegister(io.vlan.valid && access.io.ready, Networks.latency, false.B, true.B)
   io.network.number := Mux(NetworkRow.valid(word).asBool, NetworkRow.network(word), 0.U)
+  io.network.blocked := NetworkRow.blocked(word).asBool
   io.network.upset := word.xorR
   io.rowUpset := RegNext(asked && word.xorR, false.B)
 }

@@ -4,6 +4,7 @@ package compile
 
 import (
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
@@ -218,6 +219,17 @@ func NetworkRow(network int) Row {
 	row := newRow(regs.NetworkRow.Bits)
 	regs.NetworkRow.Network.Put(row, uint64(network))
 	regs.NetworkRow.Valid.Put(row, 1)
+	return row
+}
+
+// Blocked is the row of a VLAN between two networks, whose packets no policy takes: of one of both,
+// and not of network 0, whose addresses the box has. A row is nil of network 0.
+func Blocked(have, want Row) Row {
+	row := slices.Clone(have)
+	if row == nil {
+		row = slices.Clone(want)
+	}
+	regs.NetworkRow.Blocked.Put(row, 1)
 	return row
 }
 

@@ -86,7 +86,7 @@ type VLAN struct {
 }
 
 // VRF is a network apart: the addresses, routes and hosts of its VLANs are its own, and may be
-// those of another one. The chip knows it by its number, 1 to 62; network 0 is that of no VRF.
+// those of another one. The chip knows it by its number, 1 to 63; network 0 is that of no VRF.
 type VRF struct {
 	Name   string    `json:"name"`
 	Table  uint32    `json:"table"`

@@ -149,12 +149,8 @@ func (m *Model) checkHop(hop netip.Addr, dev string, pos xfrm.Pos) error {
 	return nil
 }
 
-// mostVRFs is how many networks the inner chip has besides network 0 and [EmptyNetwork].
-const mostVRFs = 62
-
-// EmptyNetwork is the number of the network that never has anything, so that packets of a VLAN
-// that changes its network are dropped meanwhile.
-const EmptyNetwork = mostVRFs + 1
+// mostVRFs is how many networks the inner chip has besides network 0.
+const mostVRFs = 63
 
 // noVRF refuses a name that is of no VRF.
 func (m *Model) noVRF(name string, pos xfrm.Pos) error {

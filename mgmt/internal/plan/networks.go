@@ -9,7 +9,6 @@ import (
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/learned"
-	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"
@@ -20,8 +19,8 @@ import (
 //
 // A VLAN whose network changes must not meet the policies of either network while those change too:
 // half of a change might let a packet pass that neither the old nor the new policies let pass. So
-// its row comes to lead to [model.EmptyNetwork], where its packets are dropped, before all other
-// writes, and to its network behind them. Where nothing else changes, one write does.
+// its row comes to say that no policy takes its packets, before all other writes, and leads to its
+// network behind them. Where nothing else changes, one write does.
 func (p *planner) networks() {
 	have, want := p.old.Network, p.Target.Networks
 	p.Image.Network = want
@@ -31,7 +30,7 @@ func (p *planner) networks() {
 			continue
 		}
 		if others {
-			p.add(Write{Phase: phaseApart, Chip: transport.Inner, Table: regs.InnerTableNetwork, Index: id, Row: compile.NetworkRow(model.EmptyNetwork)})
+			p.add(Write{Phase: phaseApart, Chip: transport.Inner, Table: regs.InnerTableNetwork, Index: id, Row: compile.Blocked(have[id], want[id])})
 		}
 		p.add(Write{Phase: phaseNetworks, Chip: transport.Inner, Table: regs.InnerTableNetwork, Index: id, Row: want[id]})
 	}

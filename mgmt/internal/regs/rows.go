@@ -298,12 +298,13 @@ var PrefixPolicyRow = struct {
 
 // NetworkRow is the layout of one row.
 var NetworkRow = struct {
-	Bits           int
-	Network, Valid Field
+	Bits                    int
+	Network, Valid, Blocked Field
 }{
-	Bits:    7,
+	Bits:    8,
 	Network: Field{LSB: 0, Width: 6},
 	Valid:   Field{LSB: 6, Width: 1},
+	Blocked: Field{LSB: 7, Width: 1},
 }
 
 // OutboundKeyRow is the layout of one row.

@@ -22,7 +22,7 @@ var (
 	InnerTablePrefixRoot    = Table{Name: "prefix_root", Number: 14, Kind: "direct", RowBits: 16}
 	InnerTableHopGroup      = Table{Name: "hop_group", Number: 15, Kind: "direct", RowBits: 36}
 	InnerTablePrefixPolicy  = Table{Name: "prefix_policy", Number: 16, Kind: "direct", RowBits: 432}
-	InnerTableNetwork       = Table{Name: "network", Number: 17, Kind: "direct", RowBits: 7}
+	InnerTableNetwork       = Table{Name: "network", Number: 17, Kind: "direct", RowBits: 8}
 )
 
 // InnerTables is ordered by number.

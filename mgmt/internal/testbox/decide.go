@@ -27,9 +27,18 @@ func (r *Rig) NetworkOf(vlan int) uint64 {
 	return regs.NetworkRow.Network.Get(row)
 }
 
+// Blocked says whether no policy takes frames from red with that tag.
+func (r *Rig) Blocked(vlan int) bool {
+	row := r.Fake.Table(transport.Inner, regs.InnerTableNetwork)[vlan]
+	return row != nil && regs.NetworkRow.Blocked.Get(row) == 1
+}
+
 // Decide is the row that decides on a packet from red, or nil: the flow, the row by prefix or the
 // rule of the lowest priority number, in this order at equality (docs/explanation/policies.md).
 func (r *Rig) Decide(rules fakebox.Ternary, p Packet) ([]uint32, error) {
+	if r.Blocked(p.VLAN) {
+		return nil, nil
+	}
 	f := regs.FlowRow
 	network := r.NetworkOf(p.VLAN)
 	row, err := r.Fake.Named(int(network), p.Src, p.Dst)

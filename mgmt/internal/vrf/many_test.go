@@ -13,7 +13,7 @@ import (
 // versions, and equal selectors. They come one after the other, or at once as a saved configuration
 // does, and the packets of each leave by its own SA.
 func TestInterfaceInEachVRF(t *testing.T) {
-	const all = 62
+	const all = 63
 	for _, atOnce := range []bool{false, true} {
 		sizes := testbox.WithRules(256)
 		sizes.PrefixBits, sizes.PolicyBits, sizes.SABits, sizes.SADBits = 9, 9, 8, 10

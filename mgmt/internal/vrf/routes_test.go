@@ -45,7 +45,7 @@ func hopTo(t *testing.T, r *testbox.Rig, network int, dst string) string {
 	return fmt.Sprintf("%02x:%02x in VLAN %d", mac>>32&0xff, mac>>40&0xff, regs.NextHopRow.TagBytes.Get(row)>>24&0xff)
 }
 
-// TestAllVRFsHaveRoutes: each of the 62 VRFs has an IPv4 and an IPv6 route via a gateway of its
+// TestAllVRFsHaveRoutes: each of the 63 VRFs has an IPv4 and an IPv6 route via a gateway of its
 // own, beside such a route of the box itself. All of them change in one batch, while the old ones
 // stand.
 func TestAllVRFsHaveRoutes(t *testing.T) {
@@ -55,14 +55,14 @@ func TestAllVRFsHaveRoutes(t *testing.T) {
 	var text, moves strings.Builder
 	text.WriteString(black + "addr add 10.9.0.1/24 dev red\nneigh add 10.9.0.2 lladdr 02:00:00:00:00:09 dev red\nroute add 10.3.0.0/16 via 10.9.0.2 dev red\n")
 	text.WriteString("addr add 2001:db8:9::1/64 dev red\n")
-	for n := 1; n <= 62; n++ {
+	for n := 1; n <= 63; n++ {
 		text.WriteString(vrf(n) + routed4(n) + routed6(n))
 		fmt.Fprintf(&moves, "route del 10.3.0.0/16 dev red.%[1]d\nroute add 10.4.0.0/14 via 10.1.0.2 dev red.%[1]d\n", n)
 		fmt.Fprintf(&moves, "route del 2001:db8:3::/48 dev red.%[1]d\nroute add default via 2001:db8:1::2 dev red.%[1]d\n", n)
 	}
 	r.Must(text.String())
 	hold := func(v4, v6, none string) {
-		for n := 1; n <= 62; n++ {
+		for n := 1; n <= 63; n++ {
 			want := fmt.Sprintf("04:%02[1]x in VLAN %[1]d, 06:%02[1]x in VLAN %[1]d, ", n)
 			r.Want(fmt.Sprint("network ", n), hopTo(t, r, n, v4)+", "+hopTo(t, r, n, v6)+", "+hopTo(t, r, n, none), want)
 		}

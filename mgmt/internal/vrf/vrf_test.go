@@ -233,31 +233,31 @@ func TestRefusals(t *testing.T) {
 func TestAllVRFsAtOnce(t *testing.T) {
 	r := testbox.New(t, fakebox.Small)
 	var vrfs, moves strings.Builder
-	for n := 1; n <= 62; n++ {
+	for n := 1; n <= 63; n++ {
 		fmt.Fprintf(&vrfs, "link add link red name red.%d type vlan id %d\nlink add v%d type vrf table %d\nlink set red.%d master v%d\n", n, n, n, n, n, n)
-		fmt.Fprintf(&moves, "link set red.%d master v%d\n", n, n%62+1)
+		fmt.Fprintf(&moves, "link set red.%d master v%d\n", n, n%63+1)
 	}
 	r.Must(black + vrfs.String())
 	r.Must(moves.String() + "neigh add 192.0.2.3 lladdr 02:00:00:00:00:03 dev black\n")
-	for n := 1; n <= 62; n++ {
+	for n := 1; n <= 63; n++ {
 		row := r.Fake.Table(transport.Inner, regs.InnerTableNetwork)[n]
-		if got := regs.NetworkRow.Network.Get(row); got != uint64(n%62+1) || regs.NetworkRow.Valid.Get(row) != 1 {
+		if got := regs.NetworkRow.Network.Get(row); got != uint64(n%63+1) || regs.NetworkRow.Valid.Get(row) != 1 {
 			t.Errorf("VLAN %d is in network %d", n, got)
 		}
 	}
 }
 
-// TestMostVRFs: 62 fit, and not one more; nor does a new one take the number that another has up to
+// TestMostVRFs: 63 fit, and not one more; nor does a new one take the number that another has up to
 // this change.
 func TestMostVRFs(t *testing.T) {
 	r := testbox.New(t, fakebox.Small)
 	var text strings.Builder
-	for n := 1; n <= 61; n++ {
+	for n := 1; n <= 62; n++ {
 		fmt.Fprintf(&text, "link add v%d type vrf table %d\n", n, n)
 	}
 	r.Must(text.String())
-	r.Must("link add v62 type vrf table 62")
-	if err := r.Run("link add v64 type vrf table 64"); err == nil || !strings.Contains(err.Error(), "no room for the VRF v64: the inner chip has 62 networks for VRFs") || !session.IsInput(err) {
+	r.Must("link add v63 type vrf table 63")
+	if err := r.Run("link add v64 type vrf table 64"); err == nil || !strings.Contains(err.Error(), "no room for the VRF v64: the inner chip has 63 networks for VRFs") || !session.IsInput(err) {
 		t.Error(err)
 	}
 	if err := r.Run("link del v7\nlink add v64 type vrf table 64"); err == nil || !strings.Contains(err.Error(), "delete VRFs in one batch, and add others in the next") || !session.IsInput(err) {
@@ -347,10 +347,10 @@ func TestNumbersGoRound(t *testing.T) {
 	}
 	r.Quiet("link add stays type vrf table 1000\n")
 	last := number("stays")
-	for turn := range 2 * 62 {
+	for turn := range 2 * 63 {
 		name := fmt.Sprintf("vrf%d", turn)
 		r.Quiet(fmt.Sprintf("link add %s type vrf table %d\n", name, turn+1))
-		want := last%62 + 1
+		want := last%63 + 1
 		if want == 1 {
 			want = 2 // which stays has
 		}

@@ -439,12 +439,14 @@ object PrefixPolicyRow extends Row {
 }
 
 object NetworkRow extends Row {
-  val bits: Int = 7
+  val bits: Int = 8
   val network = RowField(0, 6)
   val valid = RowField(6, 1)
+  val blocked = RowField(7, 1)
   val fields: Seq[(String, RowField)] = Seq(
     "network" -> network,
-    "valid" -> valid
+    "valid" -> valid,
+    "blocked" -> blocked
   )
 }
 

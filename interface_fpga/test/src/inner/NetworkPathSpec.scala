@@ -175,6 +175,26 @@ class NetworkPathSpec extends AnyFunSuite with InnerPathsModel {
     }
   }
 
+  test("no policy takes frames of a VLAN that is blocked, with any number and in any policy table") {
+    simulatePaths { (_, bench) =>
+      start(bench)
+      val rules = Seq(0, one, two).map(network => rule("10.60.0.0", 16, 800 + network, Action.bypass) | of(network))
+      addRules(bench, InnerTables.rule, InnerSetup.rules.length, rules :+ (rule("10.61.0.0", 16, 0, Action.punt) | of(two)))
+      def of63(to: String): Seq[Byte] = tagged(frame("10.0.0.1", to), 4095)
+      assert(sent(bench, of63("10.60.0.1")).contains(800 + two))
+      for (number <- Seq(0, one, two); valid <- Seq(0, 1)) {
+        val row = NetworkRow.blocked.put(1) | NetworkRow.valid.put(valid) | NetworkRow.network.put(number)
+        write(bench, InnerTables.network, 4095, row)
+        val before = bench.counters()
+        bench.receive(of63("10.61.0.1"), gap = 100)
+        assert(sent(bench, of63("10.60.0.1")).isEmpty)
+        assert(sent(bench, tagged(frame("10.0.0.1", "10.60.0.1"), 7)).contains(800 + one))
+        val expected = Map[String, BigInt]("rx_frames" -> 3, "drop_policy" -> 2, "tx_bypass" -> 1)
+        assert(bench.balanced(before) - "rx_bytes" == expected)
+      }
+    }
+  }
+
   test("a flipped bit of a network's row drops the packet by name") {
     simulatePaths { (dut, bench) =>
       start(bench)

@@ -231,6 +231,7 @@ inline constexpr Field kSa{416, 16};
 namespace network_row {
 inline constexpr Field kNetwork{0, 6};
 inline constexpr Field kValid{6, 1};
+inline constexpr Field kBlocked{7, 1};
 }  // namespace network_row
 
 namespace outbound_key_row {
