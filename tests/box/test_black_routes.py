@@ -19,10 +19,12 @@ from scapy.packet import Packet, Raw
 from sallyport.errors import InputError
 from sallyport.simulator import Simulator
 from tests.support.frames import read_frames, write_frames
+from tests.support.punts import for_cpu
 from tests.support.reference import Tunnel, forwarded
 from tests.support.routes import GATEWAYS, Routes, around, drawn
 
 ETHERNET = Ether(dst="02:72:00:00:00:01", src="02:00:00:00:00:22")
+BLACK_MAC = "02:62:0a:00:00:fe"
 BLACK = "addr add 10.0.0.254/24 dev black\naddr add 2001:db8::fe/64 dev black\n"
 HOSTS = {"10.0.0.20": "02:00:00:00:14:04", "10.0.0.21": "02:00:00:00:15:04", "2001:db8::20": "02:00:00:00:20:06"}
 SILENT, SILENT6 = "10.0.0.22", "2001:db8::22"
@@ -48,17 +50,42 @@ def judged(frames: list[bytes], wanted: list[tuple[Packet, str]]) -> None:
         assert (Ether(frame).dst, frame[14 : 14 + len(sent)]) == (station, forwarded(bytes(sent))), sent.dst
 
 
+def leaving(sent: Packet) -> bytes:
+    """What the CPU gets of a packet from red, whose TTL is one less by then."""
+    return for_cpu(type(sent)(forwarded(bytes(sent))), BLACK_MAC)
+
+
+def delivered(outcome) -> list[bytes]:
+    return read_frames(outcome.folder / "punt-outer.pcapng")
+
+
 def leads(routes: Routes, to: str) -> str | None:
     """To the host itself, or to the gateway of the longest route."""
     return to if to in MAC else routes.leads(to)
 
 
 def test_clear_packets_reach_each_host(make_box) -> None:
-    """Unknown hosts have a counter of their own; a host that moves has its new address."""
+    """Those to unknown hosts are for the CPU, as they would leave."""
     inner = [packet(to, n) for n, to in enumerate([*HOSTS, SILENT, *HOSTS, SILENT6, "10.0.0.1"])]
     outcome = make_box(BLACK + NEIGHBOURS + ALLOW).red([ETHERNET / p for p in inner])
-    assert outcome.named() == {"outer.drop_unresolved": 2}
+    assert outcome.named() == {"outer.punt_clear_host": 2}
     judged(outcome.out, [(p, MAC[p.dst]) for p in inner if p.dst in MAC])
+    assert delivered(outcome) == [leaving(p) for p in inner if p.dst in (SILENT, SILENT6)]
+
+
+def test_clear_packets_without_a_next_hop_are_for_the_cpu(make_box) -> None:
+    """By a route to a gateway whose Ethernet address is not known, whole or in fragments."""
+    near, far = "10.7.0.9", "2001:db8:7::9"
+    lines = "route add 10.7.0.0/16 via 10.0.0.90 dev black\nroute add 2001:db8:7::/48 via 2001:db8::90 dev black\n"
+    inner = [packet(to, n) for n, to in enumerate([near, "10.0.0.20", far, near, "10.0.0.21"])]
+    long = packet(near) / Raw(bytes(1600))
+    batch = BLACK + "link set black mtu 1500\n" + NEIGHBOURS + lines + ALLOW
+    outcome = make_box(batch).red([ETHERNET / p for p in [*inner, long]])
+    pieces = IP(forwarded(bytes(long))).fragment(fragsize=1480)
+    assert len(pieces) == 2 and outcome.named() == {"outer.punt_clear_route": 3 + len(pieces)}
+    judged(outcome.out, [(p, MAC[p.dst]) for p in inner if p.dst in MAC])
+    lost = [leaving(p) for p in inner if p.dst in (near, far)]
+    assert delivered(outcome) == [*lost, *(for_cpu(piece, BLACK_MAC) for piece in pieces)]
 
 
 @pytest.mark.parametrize("known", [0, 1])
@@ -74,7 +101,7 @@ def test_hosts_of_a_network_of_routers_have_their_own_addresses(
     inner = [packet(network + host, n) for n, host in enumerate(others)]
     outcome = make_box(own + lines + ALLOW).red([ETHERNET / p for p in inner])
     silent = len(others) - known
-    assert outcome.named() == ({"outer.drop_unresolved": silent} if silent else {})
+    assert outcome.named() == ({"outer.punt_clear_host": silent} if silent else {})
     judged(outcome.out, [(p, hosts[p.dst]) for p in inner if p.dst in hosts])
 
 
@@ -89,7 +116,7 @@ def test_one_rule_leads_to_each_network_by_its_longest_prefix(make_box) -> None:
     astray = sum(station is None for _, station in led)
     assert astray > 5
     # What no route holds is for hosts straight behind black.
-    assert outcome.named() == {"outer.drop_unresolved": astray}
+    assert outcome.named() == {"outer.punt_clear_host": astray}
     judged(outcome.out, [(p, MAC[station]) for p, station in led if station])
 
 

@@ -15,7 +15,7 @@ from tests.support.daemon import Client, Daemon
 from tests.support.live_box import BATCH, BLACK_TAP, BOX, IKE, PEER, PEER_MAC, RED_HOST, RED_HOST_MAC, RED_TAP, live_box
 from tests.support.managed import DEVICES, TAPS, managed
 from tests.support.namespaces import WAIT_S, Host, hosts
-from tests.support.senders import PING, SEND
+from tests.support.senders import HEAR, PING, SEND
 
 # Answers one datagram to UDP port 500 of an address.
 CHARON = """
@@ -235,6 +235,7 @@ def test_hosts_are_found_as_packets_go_to_them(tmp_path: Path) -> None:
     assert status == 0 and "conservation: " in said, said
 
 
+SILENT_PEER = "192.0.2.77"
 SECOND_PEER, FAR_NETWORK, FAR_HOST = "192.0.2.3", "198.51.100.0/24", "198.51.100.9"
 UNKNOWN_PEERS = (
     BATCH.replace(f"neigh add {PEER} lladdr {PEER_MAC} dev black\n", "")
@@ -244,15 +245,18 @@ UNKNOWN_PEERS = (
 
 
 def test_hosts_and_routes_of_black_lead_clear_packets(tmp_path: Path) -> None:
-    """No line names the hosts on black: they are found as those on red are. A route of Linux leads
-    to a network behind one of them."""
+    """No line names the hosts on black: they are found as those on red are, and packets wait for
+    them. A route of Linux leads to a network behind one of them. Senders hear of a silent host, and
+    of a network without a route."""
     with live_box(tmp_path, lines=UNKNOWN_PEERS) as (run, red, black), hosts("box") as (box,):
         black.run("ip", "addr", "add", f"{SECOND_PEER}/24", "dev", BLACK_TAP)
         black.run("ip", "addr", "add", f"{FAR_HOST}/32", "dev", BLACK_TAP)
         with managed(box, tmp_path) as daemon:
             for host in (PEER, SECOND_PEER):
-                assert int(red.python(REACH, host)) > 1
+                assert int(red.python(REACH, host)) > 0
                 assert red.python(PING, host, 5) == "5\n"
+            assert red.python(HEAR, SILENT_PEER, 64) == f"3 1 {BOX[0][0]}\n"
+            assert red.python(HEAR, FAR_HOST, 64) == f"3 0 {BOX[0][0]}\n"
             assert set(daemon.sallyctl("neigh", "show").stdout.splitlines()) == {
                 f"{RED_HOST} dev red lladdr {RED_HOST_MAC}",
                 *(f"{host} dev black lladdr {PEER_MAC} nud reachable" for host in (PEER, SECOND_PEER)),
@@ -260,12 +264,21 @@ def test_hosts_and_routes_of_black_lead_clear_packets(tmp_path: Path) -> None:
             box.run("ip", "route", "add", FAR_NETWORK, "via", SECOND_PEER)
             assert int(red.python(REACH, FAR_HOST)) > 0
             assert red.python(PING, FAR_HOST, 5) == "5\n"
+            box.run("ip", "route", "replace", "prohibit", FAR_NETWORK)
+            end = time.monotonic() + WAIT_S
+            while f"prohibit {FAR_NETWORK}" not in daemon.sallyctl("route", "show").stdout:
+                assert time.monotonic() < end, daemon.log()
+                time.sleep(0.1)
+            assert red.python(HEAR, FAR_HOST, 64) == f"3 13 {BOX[0][0]}\n"
+            box.run("ip", "route", "replace", FAR_NETWORK, "via", SECOND_PEER)
+            assert int(red.python(REACH, FAR_HOST)) > 0
             assert f"{FAR_NETWORK} via {SECOND_PEER} dev black proto boot\n" in daemon.sallyctl("route", "show").stdout
             client = Client(daemon.control)
             outer = client.get("counters")["chips"]["outer"]
             client.close()
         status, said = run.stop(signal.SIGTERM)
-    assert outer["drop_unresolved"] >= 2 and outer["drop_prefix_upset"] == 0
+    assert outer["punt_clear_host"] >= 3 and outer["punt_clear_route"] >= 1
+    assert outer["drop_unresolved"] == outer["drop_no_next_hop"] == outer["drop_prefix_upset"] == 0
     assert status == 0 and "conservation: " in said, said
 
 

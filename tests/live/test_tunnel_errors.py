@@ -13,27 +13,10 @@ from scapy.layers.l2 import Ether
 
 from tests.support.namespaces import WAIT_S, hosts, skip_without_taps
 from tests.support.reference import esp_payload
-from tests.support.senders import PING
+from tests.support.senders import HEAR, PING
 from tests.support.two_boxes import MIRRORED, OWN, RED_TAPS, black, two_boxes
 
 SILENT, STATION, STATION_MAC = "10.2.0.9", "10.2.0.8", "02:00:00:00:02:08"
-# Sends a datagram with a TTL, every 20 s until the kernel hears of an error; prints type, code, and
-# who said it.
-HEAR = """
-import select, socket, struct, sys
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-    udp.setsockopt(socket.IPPROTO_IP, 11, 1)  # IP_RECVERR
-    udp.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, int(sys.argv[2]))
-    heard = select.poll()
-    heard.register(udp, select.POLLERR)
-    for _ in range(10):
-        udp.sendto(b"abc", (sys.argv[1], 9))
-        if heard.poll(20_000):
-            _, about, _, _ = udp.recvmsg(100, 500, socket.MSG_ERRQUEUE)
-            (error,) = [data for _, kind, data in about if kind == 11]
-            print(*struct.unpack("BB", error[5:7]), socket.inet_ntoa(error[20:24]))
-            break
-"""
 ROUTES = {"10.2.5.0/24": ("prohibit", "3 13"), "10.2.6.0/24": ("unreachable", "3 1")}
 
 

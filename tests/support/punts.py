@@ -56,8 +56,8 @@ def read_punted(capture: Path) -> list[Punted]:
 RED_MAC = "02:72:c6:12:00:fe"  # of the red port with the address 198.18.0.254
 
 
-def for_cpu(packet: Packet) -> bytes:
-    """What the inner chip gives the CPU of a packet from black: behind an Ethernet header with the
-    red port's address, with the TTL that it has."""
+def for_cpu(packet: Packet, mac: str = RED_MAC) -> bytes:
+    """What a chip gives the CPU of a packet that was to leave by its port: behind an Ethernet
+    header with the port's address, with the TTL that it has."""
     kind = 0x86DD if packet.version == 6 else 0x0800
-    return bytes(Ether(dst=RED_MAC, src=RED_MAC, type=kind) / Raw(bytes(packet)))
+    return bytes(Ether(dst=mac, src=mac, type=kind) / Raw(bytes(packet)))

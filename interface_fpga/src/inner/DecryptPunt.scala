@@ -3,7 +3,7 @@ package sallyport.iface.inner
 
 import chisel3._
 import sallyport.common.stream.{ConnectStream, NoMeta, PacketStream}
-import sallyport.iface.cpu.{PuntEvents, PuntMeta, PuntQueue, TokenLimit}
+import sallyport.iface.cpu.{PuntBranch, PuntEvents, PuntMeta, TokenLimit}
 import sallyport.iface.fragmentation.FragmentCut
 import sallyport.iface.headers.VlanTags
 
@@ -36,10 +36,9 @@ class DecryptedMeta extends Bundle {
  * Parts the frames of the decrypt path that are for the management CPU or for another tunnel from
  * those for the port.
  *
- * A frame with `toPunt` goes to a [[PuntQueue]] and leaves at `punt` behind its header. One with
- * `hairpin` leaves at `hairpin`, which is always ready, another one at `out`, both in the same
- * cycle. The queue takes a beat in each cycle and drops what it has no room or no token for, so a
- * dead CPU never holds up traffic. `in.ready` is that of `out`, or high.
+ * [[PuntBranch]] takes a frame with `toPunt` to `punt`. One with `hairpin` leaves at `hairpin`,
+ * which is always ready, another one at `out`, both in the same cycle. `in.ready` is that of `out`,
+ * or high.
  *
  * @param groups trap groups of these frames, values of PuntGroup
  * @param beats  the queue in 64-byte beats
@@ -54,23 +53,19 @@ class DecryptPunt(groups: Seq[Int], beats: Int) extends Module {
     val events = Output(new PuntEvents)
   })
 
-  private val toPunt = io.in.bits.meta.toPunt
-  ConnectStream(io.out, io.in)(_ := _.wire)
-  private val toHairpin = !toPunt && io.in.bits.meta.hairpin
-  io.out.valid := io.in.valid && !toPunt && !toHairpin
-  ConnectStream(io.hairpin, io.in)(_ := _.tunnel)
-  io.hairpin.valid := io.in.valid && toHairpin
-  assert(io.hairpin.ready, "other tunnels do not hold up the port")
-  io.in.ready := toPunt || toHairpin || io.out.ready
+  private val branch =
+    Module(new PuntBranch(new DecryptedMeta, InnerConfig.puntPort, groups, beats)(_.toPunt, _.punt))
+  branch.io.limits := io.limits
+  branch.io.in <> io.in
+  io.punt <> branch.io.punt
+  io.events := branch.io.events
 
-  private val queue = Module(new PuntQueue(InnerConfig.puntPort, groups, beats))
-  queue.io.limits := io.limits
-  queue.io.in.valid := io.in.valid && toPunt
-  queue.io.in.bits.data := io.in.bits.data
-  queue.io.in.bits.last := io.in.bits.last
-  queue.io.in.bits.bytes := io.in.bits.bytes
-  queue.io.in.bits.error := io.in.bits.error
-  queue.io.in.bits.meta := io.in.bits.meta.punt
-  io.punt <> queue.io.out
-  io.events := queue.io.events
+  private val rest = branch.io.out
+  private val toHairpin = rest.bits.meta.hairpin
+  ConnectStream(io.out, rest)(_ := _.wire)
+  io.out.valid := rest.valid && !toHairpin
+  ConnectStream(io.hairpin, rest)(_ := _.tunnel)
+  io.hairpin.valid := rest.valid && toHairpin
+  assert(io.hairpin.ready, "other tunnels do not hold up the port")
+  rest.ready := toHairpin || io.out.ready
 }

@@ -4,7 +4,6 @@ package sallyport.iface.outer
 import chisel3._
 import chisel3.util._
 import sallyport.common.stream.{PacketStream, PrependedHeader, RegisterSlice}
-import sallyport.iface.headers.VlanTags
 
 /** What a packet gets on the encrypt path. */
 class EncryptVerdict extends Bundle {
@@ -12,15 +11,6 @@ class EncryptVerdict extends Bundle {
 
   /** It is a clear packet, whose station comes later. */
   val awaits = Bool()
-}
-
-/** What a clear packet has waited for. */
-class ClearAnswer extends Bundle {
-
-  /** First wire byte in bits 7:0. */
-  val mac = UInt(48.W)
-  val tags = new VlanTags
-  val drop = Bool()
 }
 
 /**
@@ -62,5 +52,6 @@ class ClearJoin(most: Int) extends Module {
     io.out.bits.meta.bytes := verdict.header.bytes.head(verdict.header.bytes.getWidth - 48) ## answer.bits.mac
     io.out.bits.meta.drop := answer.bits.drop
     io.out.bits.meta.meta.tags := answer.bits.tags
+    io.out.bits.meta.meta.punt := answer.bits.punt
   }
 }

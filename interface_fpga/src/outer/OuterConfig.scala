@@ -55,6 +55,9 @@ object OuterConfig {
       PuntGroup.reasm
     )
 
+  /** Those of the encrypt path: clear packets that find no station. */
+  val encryptGroups: Seq[Int] = Seq(PuntGroup.clearHost, PuntGroup.clearRoute)
+
   /**
    * For a board: 64 Ki SAs a direction, in an SAD that is never more than half full, some 62,000
    * peers, and hosts and prefixes as of the inner chip.

@@ -8,7 +8,7 @@ import sallyport.common.queue.RingDelay
 import sallyport.common.registers.map.{DscpMapRow, NextHopRow, TunnelRow}
 import sallyport.common.stream.{ConnectStream, HeaderPrepend, MacBeat, NoMeta, PacketStream}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, DirectTable, TablePort}
-import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
+import sallyport.iface.cpu.{Injector, InjectorEvents, PuntBranch, PuntEvents, TokenLimit}
 import sallyport.iface.forwarding.{HostAddress, NextHopQuery}
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader, TransportHeader, TransportPatch, VlanTags}
@@ -21,11 +21,12 @@ import sallyport.iface.stream.LookupStage
 class OuterEncryptEvents extends Bundle {
   val fault = new HeaderFault
 
-  /** The same of clear packets, which have all their faults here: `clear` stands before `mtu`. */
+  /** The same of clear packets, and what else befalls them. Those without a station are punted. */
   val clearFault = new HeaderFault
   val clear = new ClearFault
+  val punt = new PuntEvents
 
-  /** A packet was dropped as `unresolved`. */
+  /** Where a packet was `unresolved`. */
   val unresolved = Valid(new HostAddress)
 
   /** A look-up met a row of hosts, or of prefixes or their groups, with a flipped bit. */
@@ -49,6 +50,7 @@ class OuterTreatment extends Bundle {
   val cut = new FragmentCut
   val patch = new TransportPatch
   val tags = new VlanTags
+  val punt = new ClearPunt
 }
 
 /**
@@ -59,9 +61,9 @@ class OuterTreatment extends Bundle {
  * with ESP behind their IP header. An ESP packet's SA names its row of the tunnel table, which
  * names the next hop and may name an array of the DSCP map. A bypassed IP packet goes to the
  * station that [[ClearNextHop]] finds; its `sa` names the next hop that it has without a host and a
- * prefix. Without a right row of the map there is no tunnel. [[HeaderBuilder]] says which headers a
- * packet gets, how it is cut if it is too long, and for which faults it is dropped; `events` counts
- * them.
+ * prefix. One without a station leaves by `punt` ([[ClearOutcome]]). Without a right row of the map
+ * there is no tunnel. [[HeaderBuilder]] says which headers a packet gets, how it is cut if it is
+ * too long, and for which faults it is dropped; `events` counts them.
  *
  * A packet every 2 cycles and a beat a cycle, except that headers which push a packet's end into a
  * further beat cost one cycle. Stalls when the MAC does. `inject` carries frames for the port that
@@ -89,6 +91,8 @@ class OuterEncrypt(config: OuterConfig, hostTable: CuckooTableParams => CuckooTa
     /** Frames of the management CPU's own for the port. */
     val inject = Flipped(PacketStream(new NoMeta))
     val injectLimit = Input(new TokenLimit)
+    val puntLimits = Input(Vec(OuterConfig.encryptGroups.length, new TokenLimit))
+    val punt = PacketStream(new NoMeta)
     val mac = Decoupled(new MacBeat)
     val tunnelTable = Flipped(new TablePort)
     val clearTables = new ClearTables
@@ -181,27 +185,31 @@ class OuterEncrypt(config: OuterConfig, hostTable: CuckooTableParams => CuckooTa
 
   private val tags = Mux(meta2.transport, VlanTags.none, VlanTags.of(nextHops.found.row))
   header.meta.tags := ShiftRegister(tags, HeaderBuilder.latency)
+  header.meta.punt := 0.U.asTypeOf(new ClearPunt)
 
-  // The station of a clear packet, and its first fault: no MTU counts before there is a station.
-  private val station = clearHop.io.station
-  private val clearFault = WireDefault(RingDelay(built.bits.fault, OuterEncrypt.clearWait))
-  private val unresolved = WireDefault(clearHop.io.unresolved)
-  private val clear = WireDefault(station.bits.fault)
-  when(clearFault.txDisabled) {
-    clear := 0.U.asTypeOf(clear)
-    unresolved.valid := false.B
-  }.elsewhen(clear.any)(clearFault.mtu := false.B)
+  // The station of a clear packet, or what else becomes of it.
+  private val outcome = Module(new ClearOutcome)
+  outcome.io.portMac := io.portMac
+  outcome.io.headers := RingDelay(built.bits.fault, OuterEncrypt.clearWait)
+  outcome.io.station := clearHop.io.station
+  outcome.io.host := clearHop.io.unresolved
   private val join = Module(new ClearJoin(OuterEncrypt.packets))
-  join.io.answer.valid := station.valid
-  join.io.answer.bits.mac := station.bits.mac
-  join.io.answer.bits.tags := station.bits.tags
-  join.io.answer.bits.drop := clearFault.any || clear.any
+  join.io.answer := outcome.io.answer
   join.io.in <> stage.io.out
 
   private val prepend = Module(new HeaderPrepend(HeaderBuilder.lengths, new OuterTreatment))
   TransportHeader.rewrite(prepend.io.in, join.io.out)(_.meta.patch)
+  private val punt = Module(
+    new PuntBranch(new OuterTreatment, OuterConfig.puntPort, OuterConfig.encryptGroups, config.chip.puntBeats)(
+      _.punt.toPunt,
+      _.punt.meta
+    )
+  )
+  punt.io.limits := io.puntLimits
+  punt.io.in <> prepend.io.out
+  io.punt <> punt.io.punt
   private val fragmenter = Module(new Fragmenter(new OuterTreatment, EthernetHeader.bytes)(_.cut)())
-  fragmenter.io.in <> prepend.io.out
+  fragmenter.io.in <> punt.io.out
   private val transmit = Module(new MacTransmit(config.chip.transmitBeats))
   ConnectStream(transmit.io.in, fragmenter.io.out)(_ := _.tags)
   private val injector = Module(Injector.plain(config.chip.injectBeats))
@@ -217,10 +225,11 @@ class OuterEncrypt(config: OuterConfig, hostTable: CuckooTableParams => CuckooTa
     RegNext(Mux(happens, what, none), none)
   }
   io.events.fault := event(built.valid && !awaits, built.bits.fault)
-  io.events.clearFault := event(station.valid, clearFault)
-  io.events.clear := event(station.valid, clear)
-  io.events.unresolved.valid := RegNext(unresolved.valid, false.B)
-  io.events.unresolved.bits := RegNext(unresolved.bits)
+  io.events.clearFault := event(outcome.io.answer.valid, outcome.io.headers)
+  io.events.clear := event(outcome.io.answer.valid, outcome.io.fault)
+  io.events.punt := punt.io.events
+  io.events.unresolved.valid := RegNext(outcome.io.unresolved.valid, false.B)
+  io.events.unresolved.bits := RegNext(outcome.io.unresolved.bits)
   io.events.hostRowUpset := clearHop.io.upsets.host
   io.events.prefixRowUpset := clearHop.io.upsets.prefix
   io.events.tunnelRowUpset := RegNext(tunnels.upset, false.B)

@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.{Chip, CommonRegs, OuterCounters, OuterRegs, OuterTables, PuntGroup, PuntReason}
 import sallyport.common.registers.RegisterBankParams
-import sallyport.common.stream.ConnectStream
+import sallyport.common.stream.{ConnectStream, NoMeta, PacketArbiter}
 import sallyport.common.table.{CuckooTable, CuckooTableParams}
 import sallyport.iface.chip.{InterfaceRegisters, PathsIO, PortCounts}
 import sallyport.iface.forwarding.HostEvents
@@ -92,7 +92,11 @@ class OuterPaths(config: OuterConfig, hostTable: CuckooTableParams => CuckooTabl
   decrypt.io.linkUp := linkUp
   decrypt.io.mac := io.macRx
   io.toLink <> decrypt.io.out
-  io.punt <> decrypt.io.punt
+  private val punts = Module(new PacketArbiter(new NoMeta, 2))
+  punts.io.in(0) <> decrypt.io.punt
+  punts.io.in(1) <> encrypt.io.punt
+  io.punt <> punts.io.out
+  encrypt.io.puntLimits := VecInit(OuterPaths.encryptLimits.map(registers.tokenLimit))
   decrypt.io.sadTable <> registers.io.table(OuterTables.sad)
   decrypt.io.ruleTable <> registers.io.table(OuterTables.rule)
   decrypt.io.peerTable <> registers.io.table(OuterTables.peer)
@@ -110,6 +114,7 @@ class OuterPaths(config: OuterConfig, hostTable: CuckooTableParams => CuckooTabl
   private val clearFault = encrypt.io.events.clearFault
   private val clearDrops = encrypt.io.events.clear
   private val punt = decrypt.io.events.path.punt
+  private val clearPunt = encrypt.io.events.punt
   private val drops = decrypt.io.events.drops
   InterfaceRegisters.count(
     registers.io.increments,
@@ -125,8 +130,11 @@ class OuterPaths(config: OuterConfig, hostTable: CuckooTableParams => CuckooTabl
       OuterCounters.dropTxDisabled -> RegNext(fault.txDisabled +& clearFault.txDisabled, 0.U),
       OuterCounters.dropNoIdentifier -> fault.noIdentifier,
       OuterCounters.dropNoTunnel -> fault.noTunnel,
-      OuterCounters.dropNoNextHop -> RegNext(fault.noNextHop +& clearDrops.noNextHop, 0.U),
-      OuterCounters.dropUnresolved -> clearDrops.unresolved,
+      OuterCounters.dropNoNextHop -> RegNext(fault.noNextHop +& clearPunt.refused(PuntGroup.clearRoute), 0.U),
+      OuterCounters.dropUnresolved -> clearPunt.refused(PuntGroup.clearHost),
+      OuterCounters.puntClearHost -> clearPunt.punted(PuntReason.clearHost),
+      OuterCounters.puntClearRoute -> clearPunt.punted(PuntReason.clearRoute),
+      OuterCounters.dropClearPuntOverflow -> clearPunt.dropOverflow,
       OuterCounters.dropHostUpset -> clearDrops.hostUpset,
       OuterCounters.dropPrefixUpset -> clearDrops.prefixUpset,
       OuterCounters.hostRowUpset -> encrypt.io.events.hostRowUpset,
@@ -186,4 +194,7 @@ object OuterPaths {
     OuterRegs.limitSpi,
     OuterRegs.limitReasm
   )
+
+  /** Those of [[OuterConfig.encryptGroups]]. */
+  private val encryptLimits = Seq(OuterRegs.limitClearHost, OuterRegs.limitClearRoute)
 }

@@ -18,19 +18,24 @@ import (
 type answers struct {
 	from   func(v *session.View, flow xfrm.Selector) netip.Addr
 	mtu    func(v *session.View, flow xfrm.Selector) uint32
-	send   func(frame []byte) error
+	send   func(v *session.View, frame []byte) error
 	secret bool
+}
+
+// sends does so by no configuration.
+func sends(send func(frame []byte) error) func(*session.View, []byte) error {
+	return func(_ *session.View, frame []byte) error { return send(frame) }
 }
 
 // toRed answers stations at the red port, from the address there.
 func toRed(send func(frame []byte) error) answers {
-	return answers{from: (*session.View).Router, mtu: (*session.View).TooLong, send: send}
+	return answers{from: (*session.View).Router, mtu: (*session.View).TooLong, send: sends(send)}
 }
 
 // toBlack answers the senders of packets in clear for red. The policies decide over the message
 // (RFC 4301, 6).
 func toBlack(send func(frame []byte) error) answers {
-	return answers{from: (*session.View).Router, mtu: (*session.View).RedMTU, send: send}
+	return answers{from: (*session.View).Router, mtu: (*session.View).RedMTU, send: sends(send)}
 }
 
 // toTunnel answers those of packets that came protected. The message has the packet's head in it,
@@ -45,7 +50,37 @@ func toTunnel(send func(frame []byte) error) answers {
 // from the packet's destination.
 func toLinux(deliver func(frame []byte) error) answers {
 	from := func(_ *session.View, flow xfrm.Selector) netip.Addr { return flow.Dst.Addr() }
-	return answers{from: from, mtu: (*session.View).TooLong, send: deliver}
+	return answers{from: from, mtu: (*session.View).TooLong, send: sends(deliver)}
+}
+
+// toSource answers the senders of packets in clear for black: Linux of its own, and stations at red
+// or behind routers there of all others. The punted frame does not say which station had the
+// packet, so routes do.
+func toSource(linux, red answers) answers {
+	by := func(v *session.View, source netip.Addr) answers {
+		if v.Model().Owns(source) {
+			return linux
+		}
+		return red
+	}
+	return answers{
+		from: func(v *session.View, flow xfrm.Selector) (from netip.Addr) {
+			if v.Model().IsBroadcast(flow.Dst.Addr()) {
+				return from
+			}
+			return by(v, flow.Src.Addr()).from(v, flow)
+		},
+		send: func(v *session.View, frame []byte) error {
+			to, _, _ := punt.Destination(frame)
+			return by(v, to).send(v, frame)
+		},
+	}
+}
+
+// towardsRed answers the senders of packets in clear for black.
+func (d *Daemon) towardsRed() answers {
+	red := answers{from: (*session.View).Router, send: d.sendRed}
+	return toSource(toLinux(d.host.devices.DeliverTunnels), red)
 }
 
 // towardsBlack answers the senders of packets that came protected, or of those in clear.
@@ -75,18 +110,23 @@ func always(fault punt.Fault) judge {
 
 var expired, prohibited, noHost = always(punt.TimeExceeded), always(punt.Prohibited), always(punt.HostUnreachable)
 
-// noRoute is what Linux would tell of a packet that leads nowhere; of a blackhole it tells nothing.
-func noRoute(v *session.View, flow xfrm.Selector) (punt.Fault, bool) {
-	switch v.Nowhere(flow) {
-	case "blackhole":
-		return punt.Fault{}, false
-	case "prohibit":
-		return punt.Prohibited, true
-	case "unreachable":
-		return punt.HostUnreachable, true
+// noRouteBy is what Linux would tell of a packet that leads nowhere at a port; of a blackhole it
+// tells nothing.
+func noRouteBy(dev string) judge {
+	return func(v *session.View, flow xfrm.Selector) (punt.Fault, bool) {
+		switch v.Nowhere(dev, flow) {
+		case "blackhole":
+			return punt.Fault{}, false
+		case "prohibit":
+			return punt.Prohibited, true
+		case "unreachable":
+			return punt.HostUnreachable, true
+		}
+		return punt.NetUnreachable, true
 	}
-	return punt.NetUnreachable, true
 }
+
+var noRoute, noRouteBlack = noRouteBy(xfrm.Red), noRouteBy(xfrm.Black)
 
 // tellFaults answers frames that the inner chip punted for a fault, until ctx ends or the chips
 // fail: so traceroute shows the box. A source gets no more than its share of answers.
@@ -140,7 +180,7 @@ func (d *Daemon) reply(v *session.View, flow xfrm.Selector, message []byte, to a
 	if to.secret && leaks(v, flow.VRF, message) || !d.shares.Take(flow.VRF, flow.Src.Addr(), d.now()) || !note() {
 		return false, nil
 	}
-	send := func() error { return to.send(message) }
+	send := func() error { return to.send(v, message) }
 	if to.secret {
 		return d.session.SendBy(v, send)
 	}

@@ -6,16 +6,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/shares"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
@@ -409,5 +412,127 @@ func TestHear(t *testing.T) {
 		if d.hear(c.header, frame); len(d.host.paths) != c.want {
 			t.Errorf("%+v, believed %t: %d reports, want %d", c.header, c.believe, len(d.host.paths), c.want)
 		}
+	}
+}
+
+// record is the management CPU's end of a box that notes the injected frames.
+type record struct{ sent []string }
+
+func (f *record) Receive() (transport.PuntHeader, []byte, error) { select {} }
+func (f *record) Close() error                                   { return nil }
+func (f *record) Send(port uint8, frame []byte) error {
+	f.sent = append(f.sent, fmt.Sprintf("port %d, from %x to %x: %x", port, frame[6:12], frame[:6], frame[12:]))
+	return nil
+}
+
+// TestTellBeforeBlack: the senders of packets in clear hear why these have no way on at black, by
+// black's routes alone. The routes of red lead to the senders, in their VLANs. Linux hears of its
+// own packets, and nothing leaves for a sender that is not at red, nor about broadcasts.
+func TestTellBeforeBlack(t *testing.T) {
+	r := newSizedRig(t, 8)
+	r.must(tunnel[0], "addr add 10.1.0.1/24 dev red", "addr add 2001:db8:1::1/64 dev red", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red", "neigh add 10.1.0.9 lladdr 02:00:00:00:00:09 dev red",
+		"link add link red name red.5 type vlan id 5", "neigh add 10.8.0.1 lladdr 02:00:00:00:00:05 dev red.5", "route add 10.8.0.0/16 via 10.8.0.1 dev red.5",
+		"route add 10.4.0.0/14 via 10.1.0.2 dev red", "route add 10.6.0.0/16 dev black encap xfrm",
+		"xfrm policy add src 10.0.0.0/8 dst 0.0.0.0/0 dir out priority 9 action allow")
+	learn := func(dev string, kinds map[string]string) {
+		t.Helper()
+		var changes []learned.Change
+		for network, kind := range kinds {
+			p := netip.MustParsePrefix(network)
+			changes = append(changes, learned.Change{Prefix: p, Route: &learned.Route{Prefix: p, Type: kind}})
+		}
+		if taken, err := r.daemon.session.LearnRoutes(dev, changes); !taken || err != nil {
+			t.Fatal(taken, err)
+		}
+	}
+	learn(xfrm.Black, map[string]string{"198.18.1.0/24": "blackhole", "198.18.2.0/24": "prohibit", "198.18.3.0/24": "unreachable"})
+	learn(xfrm.Red, map[string]string{"198.18.4.0/24": "blackhole", "10.7.0.0/16": "blackhole"})
+	const box, vlan = "02720a010001", "81000005"
+	station := [4]byte{10, 1, 0, 9}
+	for _, c := range []struct {
+		from, to [4]byte
+		station  string
+		told     string
+	}{
+		{station, [4]byte{198, 18, 1, 9}, "", ""},
+		{station, [4]byte{198, 18, 2, 9}, "020000000009", "030d"},
+		{station, [4]byte{198, 18, 3, 9}, "020000000009", "0301"},
+		{station, [4]byte{198, 18, 4, 9}, "020000000009", "0300"}, // that is red's
+		{[4]byte{10, 5, 0, 9}, [4]byte{198, 18, 4, 9}, "020000000002", "0300"},
+		{[4]byte{10, 8, 0, 9}, [4]byte{198, 18, 4, 9}, "020000000005", "0300"},
+		{[4]byte{10, 1, 0, 1}, [4]byte{198, 18, 4, 9}, "linux", "0300"},
+		{[4]byte{192, 0, 2, 1}, [4]byte{198, 18, 4, 9}, "linux", "0300"},
+		{[4]byte{10, 1, 0, 77}, [4]byte{198, 18, 4, 9}, "", ""},  // not known
+		{[4]byte{10, 6, 0, 9}, [4]byte{198, 18, 4, 9}, "", ""},   // behind a tunnel
+		{[4]byte{10, 7, 0, 9}, [4]byte{198, 18, 4, 9}, "", ""},   // nowhere
+		{[4]byte{10, 99, 0, 9}, [4]byte{198, 18, 4, 9}, "", ""},  // no route
+		{[4]byte{10, 1, 0, 255}, [4]byte{198, 18, 4, 9}, "", ""}, // broadcast
+		{station, [4]byte{192, 0, 2, 255}, "", ""},
+		{[4]byte{10, 1, 0, 1}, [4]byte{192, 0, 2, 255}, "", ""},
+		{station, [4]byte{224, 0, 0, 9}, "", ""},
+	} {
+		frames, linux := &record{}, []string{}
+		r.daemon.host = &host{frames: frames, told: make(chan told, 1)}
+		r.daemon.shares = shares.New()
+		own := toLinux(func(frame []byte) error {
+			linux = append(linux, fmt.Sprintf("from %v: %x", frame[14+12:14+16], frame[14+20:14+22]))
+			return nil
+		})
+		to := toSource(own, answers{from: (*session.View).Router, send: r.daemon.sendRed})
+		frame := clearFrame(t, c.from, c.to, 7)
+		if err := r.daemon.tellFault(punted{bytes: frame}, noRouteBlack, to); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprint(c.from, " to ", c.to)
+		switch {
+		case c.told == "":
+			r.same(name, fmt.Sprint(frames.sent, linux), "[] []")
+		case c.station == "linux":
+			r.same(name, fmt.Sprint(frames.sent, linux), fmt.Sprintf("[] [from %v: %s]", c.to[:], c.told))
+		default:
+			tags := map[bool]string{true: vlan}[c.from[1] == 8]
+			want := fmt.Sprintf("port 0, from %s to %s: %s0800", box, c.station, tags)
+			if len(frames.sent) != 1 || !strings.HasPrefix(frames.sent[0], want) {
+				t.Errorf("%s: sent %q, want %q", name, frames.sent, want)
+				continue
+			}
+			message, _ := hex.DecodeString(frames.sent[0][len(want):])
+			if !bytes.Equal(message[12:20], slices.Concat([]byte{10, 1, 0, 1}, c.from[:])) || hex.EncodeToString(message[20:22]) != c.told || !bytes.Equal(message[28:], frame[14:14+31]) || len(linux) != 0 {
+				t.Errorf("%s: %x", name, message)
+			}
+		}
+		// Linux may know the station that the chips do not know, of this network alone.
+		if want := c.from == [4]byte{10, 1, 0, 77}; want != (len(r.daemon.host.told) == 1) {
+			t.Errorf("%s: %d messages are left to Linux", name, len(r.daemon.host.told))
+		} else if want {
+			message, n := <-r.daemon.host.told, newNeighbours(r.daemon, nil)
+			for _, mac := range []xfrm.MAC{{}, {2, 5: 0x77}} {
+				if mac != (xfrm.MAC{}) {
+					n.known[heard{xfrm.Red, 0, 0, netip.AddrFrom4(c.from)}] = mac
+				}
+				if err := n.deliver(message); err != nil {
+					t.Error(err)
+				}
+			}
+			if want := "port 0, from " + box + " to 020000000077: 080045"; len(frames.sent) != 1 || !strings.HasPrefix(frames.sent[0], want) {
+				t.Errorf("%s: sent %q, want %q", name, frames.sent, want)
+			}
+		}
+		r.daemon.host = nil
+	}
+}
+
+// TestTellBeforeBlackV6: and of IPv6.
+func TestTellBeforeBlackV6(t *testing.T) {
+	r := newRig(t)
+	r.must(tunnel[0], "addr add 2001:db8:1::1/64 dev red", "neigh add 2001:db8:1::9 lladdr 02:00:00:00:00:09 dev red")
+	frames := &record{}
+	r.daemon.host = &host{frames: frames}
+	packet := "60000000000c113f20010db800010000000000000000000920010db80002000000000000000000010007829a000c5cf661626364"
+	frame, _ := hex.DecodeString("0262c0000201" + "0262c0000201" + "86dd" + packet)
+	err := r.daemon.tellFault(punted{bytes: frame}, noRouteBlack, toSource(answers{}, answers{from: (*session.View).Router, send: r.daemon.sendRed}))
+	r.daemon.host = nil
+	if err != nil || len(frames.sent) != 1 || !strings.Contains(frames.sent[0], "to 020000000009: 86dd6000000000") || !strings.Contains(frames.sent[0], packet) {
+		t.Errorf("%q %v", frames.sent, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/session"
-	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -131,10 +130,10 @@ func (d *Daemon) acquire(frame punted) (session.Asking, events.Event, error) {
 	return asking, event, nil
 }
 
-// keepWaiting has packets to hosts at red wait for their Ethernet addresses, until ctx ends or the
-// chips fail. The senders of packets to no host straight behind red are told. `tunnel` says that
-// the packets came protected.
-func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan punted, tunnel bool) error {
+// keepWaiting has packets to hosts at a port wait for their Ethernet addresses, until ctx ends or
+// the chips fail. The senders of packets to no host straight behind the port are told. `tunnel`
+// says that the packets came protected.
+func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan punted, dev string, tunnel bool) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -146,15 +145,15 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan punted, tunnel b
 			}
 			host, length, ok := punt.Destination(frame.bytes)
 			vrf, known := v.VRFOf(frame.network)
-			_, resolves := v.Resolves(vrf, host)
+			_, resolves := v.Resolves(dev, vrf, host)
 			switch {
-			case !ok || !known || uint32(length) > v.RedMTU(xfrm.Selector{}):
+			case !ok || !known || uint32(length) > v.Model().Mtu(dev):
 				// Its network is gone, or Linux would have to cut it.
-			case resolves:
-				d.host.waiting.Keep(waiting.Packet{Frame: frame.bytes, To: waiting.Host{VRF: vrf, IP: host}, Tunnel: tunnel}, d.now())
-				d.seek(model.NextHop{Dev: xfrm.Red, IP: host, Network: frame.network})
-			default:
-				err = d.tellFault(frame, noRoute, d.towardsBlack(tunnel))
+			case !resolves:
+				err = d.tellFault(frame, noRouteBy(dev), d.towards(dev, tunnel))
+			case mayLeave(v, dev, frame.bytes):
+				d.host.waiting.Keep(waiting.Packet{Frame: frame.bytes, To: waiting.Host{Dev: dev, VRF: vrf, IP: host}, Tunnel: tunnel}, d.now())
+				d.seek(model.NextHop{Dev: dev, IP: host, Network: frame.network})
 			}
 			if err != nil {
 				return err
@@ -163,17 +162,33 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan punted, tunnel b
 	}
 }
 
+// mayLeave says whether a packet that waited may leave by a port. Its policy may have changed
+// meanwhile, and must still let it out of black in clear. That of a later fragment is not known.
+func mayLeave(v *session.View, dev string, frame []byte) bool {
+	packet, ok := punt.ReadPacket(frame, v.Skipped())
+	return dev == xfrm.Red || ok && v.Bypasses(packet)
+}
+
+// towards answers the senders of packets that were to leave by a port.
+func (d *Daemon) towards(dev string, tunnel bool) answers {
+	if dev == xfrm.Black {
+		return d.towardsRed()
+	}
+	return d.towardsBlack(tunnel)
+}
+
 // seek has Linux look for a host.
 func (d *Daemon) seek(host model.NextHop) {
 	select {
-	case d.host.unresolved <- host:
+	case d.host.unresolved[host.Dev] <- host:
 	default: // its next packets tell again
 	}
 }
 
 // forward sends packets that have waited for one host, now that its Ethernet address is known, if
-// it is still one at red, in their VRF. While a change is made they wait on, for the host's VLAN
-// may be another VRF's meanwhile.
+// it is still one at its port, in their VRF. While a change is made they wait on, for the host's
+// VLAN may be another VRF's meanwhile, and the policies of clear packets others. The inner chip has
+// lowered the TTL of packets for black.
 func (d *Daemon) forward(packets []waiting.Packet, to xfrm.MAC) error {
 	if len(packets) == 0 {
 		return nil
@@ -182,10 +197,15 @@ func (d *Daemon) forward(packets []waiting.Packet, to xfrm.MAC) error {
 	if err != nil {
 		return err
 	}
-	tags, resolves := v.Resolves(packets[0].To.VRF, packets[0].To.IP)
+	at := packets[0].To
+	tags, resolves := v.Resolves(at.Dev, at.VRF, at.IP)
+	onward := punt.Forward
+	if at.Dev == xfrm.Black {
+		onward = punt.Deliver
+	}
 	for _, packet := range packets {
-		if frame, ok := punt.Forward(packet.Frame, to, tags); ok && resolves {
-			sent, err := d.session.SendBy(v, func() error { return d.host.frames.Send(transport.PortRed, frame) })
+		if frame, ok := onward(packet.Frame, to, tags); ok && resolves && mayLeave(v, at.Dev, packet.Frame) {
+			sent, err := d.session.SendBy(v, func() error { return d.host.frames.Send(portOf[at.Dev], frame) })
 			if err != nil {
 				return err
 			}
@@ -208,7 +228,7 @@ func (d *Daemon) giveUp(packets []waiting.Packet) error {
 		if packet.To.VRF != "" && number == 0 {
 			continue // it is gone
 		}
-		if err := d.tellFault(punted{packet.Frame, number}, noHost, d.towardsBlack(packet.Tunnel)); err != nil {
+		if err := d.tellFault(punted{packet.Frame, number}, noHost, d.towards(packet.To.Dev, packet.Tunnel)); err != nil {
 			return err
 		}
 	}

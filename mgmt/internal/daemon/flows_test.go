@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -435,5 +437,208 @@ func TestScanOfOneVRF(t *testing.T) {
 	}
 	if len(order) != mostWaited {
 		t.Errorf("%d hosts have a turn", len(order))
+	}
+}
+
+// clearFrame is a packet in clear from a station at red to a host at black, as the outer chip punts
+// it.
+func clearFrame(t *testing.T, from, to [4]byte, sport uint16) []byte {
+	t.Helper()
+	frame := asked(t, sport)
+	copy(frame, []byte{2, 0x62, 192, 0, 2, 1, 2, 0x62, 192, 0, 2, 1})
+	copy(frame[14+12:], slices.Concat(from[:], to[:]))
+	frame[14+10], frame[14+11] = 0, 0
+	binary.BigEndian.PutUint16(frame[14+10:], sumOf(frame[14:34]))
+	return frame
+}
+
+// arpFrom is a station's answer to the box.
+func (e *engine) arpFrom(port byte, station byte, ip, box string) {
+	e.t.Helper()
+	e.punt(port, regs.PuntReasonArp, fmt.Sprintf("%s 0200000000%02x 0806"+arpTell+"0200000000%02[2]x %s %s", box[:12], station, ip, box))
+}
+
+// TestWaitingAtBlack: packets in clear to a host at black leave once its address is known, as they
+// are. If it does not answer, their senders at red hear of it. None comes to Linux, and none leaves
+// that the policies of then would protect, nor one too long for black.
+func TestWaitingAtBlack(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newRig(t)
+	r.must(tunnel[0], tunnel[1], "addr add 10.1.0.1/24 dev red", "link set dev black mtu 1300", "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev red",
+		"route add 10.5.0.0/16 via 10.1.0.2 dev red", "xfrm policy add src 10.0.0.0/8 dst 192.0.2.0/24 dir out priority 9 action allow")
+	e := r.host()
+	taken := r.link("sp-black").Attrs().Statistics.RxPackets
+	station, behind := [4]byte{10, 1, 0, 9}, [4]byte{10, 5, 0, 9}
+	host := func(n byte) [4]byte { return [4]byte{192, 0, 2, n} }
+	punt := func(frame []byte) { e.message(transport.PortBlack, regs.PuntReasonClearHost, 0, frame) }
+	long := clearFrame(t, station, host(5), 1)
+	long = append(long, make([]byte, 1301)...)[:14+1301]
+	binary.BigEndian.PutUint16(long[14+2:], 1301)
+	later := clearFrame(t, station, host(9), 2)
+	later[14+7] = 1
+	punt(long)
+	punt(clearFrame(t, station, [4]byte{10, 2, 0, 9}, 3))
+	for n := range uint16(waiting.MostPackets + 1) {
+		punt(clearFrame(t, station, host(9), 7+n))
+	}
+	punt(later)
+	const ask = "01 " + arpAsk + boxBlack + "000000000000 "
+	e.expect(ask + "c0000209")
+	e.arpFrom(transport.PortBlack, 9, "c0000209", boxBlack)
+	for n := range uint16(waiting.MostPackets) {
+		want := clearFrame(t, station, host(9), 8+n)
+		copy(want, []byte{2, 0, 0, 0, 0, 9})
+		total := 14 + int(binary.BigEndian.Uint16(want[14+2:]))
+		if got := <-e.black; !bytes.Equal(got, want[:total]) {
+			t.Errorf("%x, want\n%x", got, want[:total])
+		}
+	}
+
+	// Hosts that do not answer. Linux knows one sender, a gateway leads to the other, and a third
+	// one is not known. A message is not spoken of.
+	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000019 0806"+arpAsk+"020000000019 0a010009 000000000000 0a010001")
+	e.expect("00 " + arpTell + "02720a010001 0a010001 020000000019 0a010009")
+	message := clearFrame(t, station, host(8), 6)
+	message[14+9], message[14+20] = 1, 3
+	for _, frame := range [][]byte{clearFrame(t, station, host(8), 7), clearFrame(t, behind, host(8), 8), message, clearFrame(t, [4]byte{10, 1, 0, 77}, host(7), 9)} {
+		punt(frame)
+	}
+	got := map[string]int{}
+	for range 2 {
+		answer := <-e.told
+		got[fmt.Sprintf("%x to %v: %v", answer[:6], answer[14+16:14+20], answer[14+20:14+22])]++
+		if from := answer[6:12]; !bytes.Equal(from, []byte{2, 0x72, 10, 1, 0, 1}) || !bytes.Equal(answer[14+28+16:14+28+20], []byte{192, 0, 2, 8}) {
+			t.Errorf("%x", answer)
+		}
+	}
+	if want := map[string]int{"020000000019 to [10 1 0 9]: [3 1]": 1, "020000000002 to [10 5 0 9]: [3 1]": 1}; !maps.Equal(got, want) {
+		t.Errorf("told: %v, want %v", got, want)
+	}
+
+	// The policy is another one before the host answers.
+	punt(clearFrame(t, station, host(6), 7))
+	e.expect(ask + "c0000206")
+	r.must("xfrm policy add src 10.0.0.0/8 dst 192.0.2.6/32 dir out priority 1 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel")
+	e.arpFrom(transport.PortBlack, 6, "c0000206", boxBlack)
+	r.until("the host's row", func() bool { return r.knows("020000000006") })
+	time.Sleep(500 * time.Millisecond)
+	if len(e.black) != 0 || len(e.red) != 0 || len(e.told) != 0 || len(e.own) != 0 {
+		t.Errorf("%d more frames left at black, %d at red with %d messages, %d by policy", len(e.black), len(e.red), len(e.told), len(e.own))
+	}
+	// Both ARP answers are Linux's.
+	if got := r.link("sp-black").Attrs().Statistics.RxPackets - taken; got != 2 {
+		t.Errorf("%d frames came to sp-black", got)
+	}
+}
+
+// knows says whether a host at black has learned an address.
+func (r *rig) knows(mac string) bool {
+	v, err := r.daemon.view()
+	if err != nil {
+		return false
+	}
+	for host, station := range v.Model().Learned {
+		if host.Dev == xfrm.Black && hex.EncodeToString(station[:]) == mac {
+			return true
+		}
+	}
+	return false
+}
+
+// TestOwnPacketsAtBlack: the kernel hears of its own packets in clear that find no host or no way
+// at black, and a socket has the error.
+func TestOwnPacketsAtBlack(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newRig(t)
+	r.must(tunnel[0], "addr add 10.1.0.1/24 dev red", "xfrm policy add src 10.1.0.1/32 dst 192.0.0.0/8 dir out priority 9 action allow")
+	e := r.host()
+	vpn := r.link("sp-vpn")
+	for _, to := range []string{"192.0.2.8/32", "198.51.100.8/32"} {
+		_, far, _ := net.ParseCIDR(to)
+		if err := netlink.RouteAdd(&netlink.Route{LinkIndex: vpn.Attrs().Index, Dst: far, Src: net.IPv4(10, 1, 0, 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for to, want := range map[[4]byte]struct {
+		reason byte
+		err    error
+	}{{192, 0, 2, 8}: {regs.PuntReasonClearHost, unix.EHOSTUNREACH}, {198, 51, 100, 8}: {regs.PuntReasonClearRoute, unix.ENETUNREACH}} {
+		conn, err := net.DialUDP("udp4", &net.UDPAddr{IP: net.IPv4(10, 1, 0, 1)}, &net.UDPAddr{IP: to[:], Port: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := conn.SyscallConn()
+		if err == nil {
+			err = raw.Control(func(fd uintptr) {
+				if err := unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_RECVERR, 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if _, wrote := conn.Write([]byte("abc")); err != nil || wrote != nil {
+			t.Fatal(err, wrote)
+		}
+		for frame := range e.own {
+			if bytes.Equal(frame[14+16:14+20], to[:]) && frame[14+9] == unix.IPPROTO_UDP {
+				copy(frame, []byte{2, 0x62, 192, 0, 2, 1, 2, 0x62, 192, 0, 2, 1})
+				e.message(transport.PortBlack, want.reason, 0, frame)
+				break
+			}
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, want.err) {
+			t.Errorf("to %v: %v, want %v", to, err, want.err)
+		}
+		conn.Close()
+	}
+	if len(e.told) != 0 {
+		t.Errorf("red was told %x", <-e.told)
+	}
+}
+
+// TestScanOfBlack: hosts at black that packets go to, however many, take no place from those at
+// red, nor keep Linux from looking for these.
+func TestScanOfBlack(t *testing.T) {
+	r := newRig(t)
+	n := newNeighbours(r.daemon, nil)
+	host := func(dev string, number int) model.NextHop {
+		return model.NextHop{Dev: dev, IP: netip.AddrFrom4([4]byte{10, 1, byte(number >> 8), byte(number)})}
+	}
+	for number := range mostWaited / 2 {
+		n.ask(host(xfrm.Red, number))
+	}
+	for number := range 3 * mostWaited {
+		n.ask(host(xfrm.Black, number))
+	}
+	asked := map[string]int{}
+	for hop := range n.asked.All() {
+		asked[hop.Dev]++
+	}
+	if asked[xfrm.Red] != mostWaited/2 || asked[xfrm.Black] != mostWaited/2 {
+		t.Errorf("hosts that are looked for: %v", asked)
+	}
+}
+
+// TestKept: a frame of the black port in clear is never Linux's, which might send it on.
+func TestKept(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	r := newRig(t)
+	r.must(tunnel[0], "addr add 10.1.0.1/24 dev red")
+	e := r.host()
+	e.arpFrom(transport.PortBlack, 9, "c0000209", boxBlack)
+	r.until("a queue", func() bool { return r.link("sp-black").Attrs().Statistics.RxPackets == 1 })
+	for reason := range uint32(32) {
+		for _, injected := range []bool{false, true} {
+			kept := r.daemon.host.kept(transport.PuntHeader{Port: transport.PortBlack, Reason: reason, Injected: injected}) != nil
+			if want := reason == regs.PuntReasonClearHost || reason == regs.PuntReasonClearRoute; kept != want {
+				t.Errorf("reason %d: kept %t", reason, kept)
+			}
+		}
 	}
 }

@@ -73,14 +73,21 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 				return err
 			}
 			continue
-		case host := <-n.daemon.host.unresolved:
-			n.ask(host)
+		case host := <-n.daemon.host.unresolved[xfrm.Red]:
 			soon()
-			// It is known since the chip has looked for it.
-			if mac, known := n.mac(host); known && host.Dev == xfrm.Red {
-				if err := n.daemon.forward(n.daemon.host.waiting.Take(n.waited(host)), mac); err != nil {
-					return err
-				}
+			if err := n.lookFor(host); err != nil {
+				return err
+			}
+			continue
+		case host := <-n.daemon.host.unresolved[xfrm.Black]:
+			soon()
+			if err := n.lookFor(host); err != nil {
+				return err
+			}
+			continue
+		case message := <-n.daemon.host.told:
+			if err := n.deliver(message); err != nil {
+				return err
 			}
 			continue
 		case <-ticks.C:
@@ -101,19 +108,36 @@ func (n *neighbours) follow(ctx context.Context, found <-chan punt.Neighbour) er
 	}
 }
 
+// lookFor notes a host that packets went to, and sends them if it is known since the chip has
+// looked for it.
+func (n *neighbours) lookFor(host model.NextHop) error {
+	n.ask(host)
+	if mac, known := n.mac(host); known {
+		return n.daemon.forward(n.daemon.host.waiting.Take(n.waited(host)), mac)
+	}
+	return nil
+}
+
 // ask notes a host that packets went to. Of too many the one that was noted longest ago makes room,
-// of the network that has most: a scan takes no place for good, nor any of another customer.
+// of the network of a port that has most: a scan takes no place for good, nor any of another
+// customer.
 func (n *neighbours) ask(hop model.NextHop) {
 	n.asked.Put(hop, n.daemon.now().Add(askedFor))
+}
+
+// heardOf is the host of a change.
+func heardOf(change punt.Neighbour) heard {
+	dev := xfrm.Red
+	if change.Port == transport.PortBlack {
+		dev = xfrm.Black
+	}
+	return heard{dev, change.VLAN, change.Protocol, change.IP}
 }
 
 // take notes a change, and says whether the chips may have to follow: it is an address that was not
 // known, or a host with a row that does not answer.
 func (n *neighbours) take(change punt.Neighbour) bool {
-	at := heard{xfrm.Red, change.VLAN, change.Protocol, change.IP}
-	if change.Port == transport.PortBlack {
-		at.dev = xfrm.Black
-	}
+	at := heardOf(change)
 	hop, ours := n.hopOf(at)
 	if change.MAC == nil {
 		delete(n.known, at)
@@ -140,9 +164,9 @@ func (n *neighbours) take(change punt.Neighbour) bool {
 // serveWaiting sends the packets that wait for a host, or tells their senders that Linux has looked
 // for it in vain.
 func (n *neighbours) serveWaiting(change punt.Neighbour) error {
-	at := heard{xfrm.Red, change.VLAN, change.Protocol, change.IP}
+	at := heardOf(change)
 	hop, ours := n.hopOf(at)
-	if change.Port == transport.PortBlack || !ours {
+	if !ours {
 		return nil
 	}
 	if place, reached := n.heardAt(hop); !reached || place != at {
@@ -159,7 +183,7 @@ func (n *neighbours) serveWaiting(change punt.Neighbour) error {
 
 // waited is a host of a network as packets wait for it.
 func (n *neighbours) waited(hop model.NextHop) waiting.Host {
-	host := waiting.Host{IP: hop.IP}
+	host := waiting.Host{Dev: hop.Dev, IP: hop.IP}
 	if own := n.insides[hop.Network]; own != nil {
 		host.VRF = own.VRFName()
 	}
@@ -174,7 +198,7 @@ func (n *neighbours) serveLate(packets []waiting.Packet) (err error) {
 		if n.model != nil {
 			network = n.model.NetworkOf(p.To.VRF)
 		}
-		mac, known := n.mac(model.NextHop{Dev: xfrm.Red, IP: p.To.IP, Network: network})
+		mac, known := n.mac(model.NextHop{Dev: p.To.Dev, IP: p.To.IP, Network: network})
 		if known && (network != 0 || p.To.VRF == "") {
 			err = n.daemon.forward(late, mac)
 		} else {

@@ -31,11 +31,13 @@ type host struct {
 	queues  map[uint32]chan punted // frames that the red port's chip punted, by their reasons
 	own     map[uint32]chan punted // and Linux's own
 	hairpin map[uint32]chan punted // and those out of tunnels for others
+	black   map[uint32]chan punted // and frames that the black port's chip punted
 	paths   chan model.PathReport
 	strays  *punt.Strays
-	// hosts at the ports that packets went to and that have no row, and packets to those at red
-	unresolved chan model.NextHop
+	// hosts that packets went to and that have no row, by port, and packets to them
+	unresolved map[string]chan model.NextHop
 	waiting    *waiting.Packets
+	told       chan told                // to stations that the chips do not know
 	routes     map[string]*rib.Follower // by set; none if its chip has no tree of prefixes
 	apart      *rib.VRFs                // those of VRFs; nil likewise
 }
@@ -45,7 +47,7 @@ type host struct {
 // it could send on in clear.
 func (h *host) kept(header transport.PuntHeader) chan<- punted {
 	if header.Port != transport.PortRed {
-		return nil
+		return h.black[header.Reason]
 	}
 	queues := h.own
 	switch {
@@ -109,8 +111,11 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		return errors.Join(err, devices.Close())
 	}
 	d.host = &host{
-		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan punted{}, own: map[uint32]chan punted{}, hairpin: map[uint32]chan punted{},
-		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: make(chan model.NextHop, mostAsking), waiting: waiting.New(),
+		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan punted{}, own: map[uint32]chan punted{}, hairpin: map[uint32]chan punted{}, black: map[uint32]chan punted{},
+		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: map[string]chan model.NextHop{}, waiting: waiting.New(), told: make(chan told, mostAsking),
+	}
+	for _, dev := range model.Devices {
+		d.host.unresolved[dev] = make(chan model.NextHop, mostAsking)
 	}
 	d.host.routes = map[string]*rib.Follower{}
 	for dev, chip := range map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer} {
@@ -170,11 +175,13 @@ func (d *Daemon) Relay(ctx context.Context) error {
 	serve(d.host.queues, regs.PuntReasonClearTtl, faults(expired, clear))
 	serve(d.host.queues, regs.PuntReasonTunnelRoute, faults(noRoute, tunnel))
 	serve(d.host.queues, regs.PuntReasonClearRoute, faults(noRoute, clear))
-	hosts := func(ofTunnel bool) func(frames <-chan punted) error {
-		return func(frames <-chan punted) error { return d.keepWaiting(ctx, frames, ofTunnel) }
+	serve(d.host.black, regs.PuntReasonClearRoute, faults(noRouteBlack, d.towardsRed()))
+	hosts := func(dev string, ofTunnel bool) func(frames <-chan punted) error {
+		return func(frames <-chan punted) error { return d.keepWaiting(ctx, frames, dev, ofTunnel) }
 	}
-	serve(d.host.queues, regs.PuntReasonTunnelHost, hosts(true))
-	serve(d.host.queues, regs.PuntReasonClearHost, hosts(false))
+	serve(d.host.queues, regs.PuntReasonTunnelHost, hosts(xfrm.Red, true))
+	serve(d.host.queues, regs.PuntReasonClearHost, hosts(xfrm.Red, false))
+	serve(d.host.black, regs.PuntReasonClearHost, hosts(xfrm.Black, false))
 	group.Go(func() error { return d.followPaths(ctx, d.host.paths) })
 	group.Go(func() error { return d.followNeighbours(ctx) })
 	for dev, routes := range d.host.routes {

@@ -50,12 +50,14 @@ func alone(t *testing.T) bool {
 
 // engine is the simulator's end of the frames of a box.
 type engine struct {
-	t    *testing.T
-	conn net.Conn
-	arp  chan string // the injected frames: port, and the frame from its EtherType on
-	vlan chan string // those of ARP with a tag: the port, and the frame from its tag on
-	own  chan []byte // those by policy
-	red  chan []byte // those of IPv4 at red, of others than the box
+	t     *testing.T
+	conn  net.Conn
+	arp   chan string // the injected frames: port, and the frame from its EtherType on
+	vlan  chan string // those of ARP with a tag: the port, and the frame from its tag on
+	own   chan []byte // those by policy
+	red   chan []byte // those of IPv4 at red, of others than the box
+	told  chan []byte // those of ICMP from the box there
+	black chan []byte // those of IPv4 at black, of others than the box
 }
 
 // host makes Linux the host behind the ports of a rig, with the box's addresses.
@@ -87,7 +89,7 @@ func (r *rig) host() *engine {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	e := &engine{r.t, conn, make(chan string, 1000), make(chan string, 1000), make(chan []byte, 1000), make(chan []byte, 1000)}
+	e := &engine{r.t, conn, make(chan string, 1000), make(chan string, 1000), make(chan []byte, 1000), make(chan []byte, 1000), make(chan []byte, 1000), make(chan []byte, 1000)}
 	go e.read()
 	ctx, cancel := context.WithCancel(context.Background())
 	relayed := make(chan error, 1)
@@ -127,6 +129,14 @@ func (e *engine) read() {
 		}
 		if message[0] == transport.PortRed && bytes.Equal(message[at:at+2], []byte{8, 0}) && !bytes.Equal(message[at+14:at+18], []byte{10, 1, 0, 1}) {
 			e.red <- bytes.Clone(message[1:size])
+		}
+		if ip := message[at+2:]; bytes.Equal(message[at:at+2], []byte{8, 0}) {
+			switch {
+			case message[0] == transport.PortBlack && !bytes.Equal(ip[12:16], []byte{192, 0, 2, 1}):
+				e.black <- bytes.Clone(message[1:size])
+			case message[0] == transport.PortRed && bytes.Equal(ip[12:16], []byte{10, 1, 0, 1}) && ip[9] == 1:
+				e.told <- bytes.Clone(message[1:size])
+			}
 		}
 		if text := hex.EncodeToString(message[:size]); size > 15 && text[26:30] == "0806" {
 			e.arp <- text[:2] + " " + text[30:]

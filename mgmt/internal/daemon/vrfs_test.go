@@ -315,7 +315,7 @@ func TestWaitingInVRFs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := waiting.Packet{Frame: packet(2, 6), To: waiting.Host{VRF: "green", IP: netip.MustParseAddr("10.1.0.6")}, Tunnel: true}
+	held := waiting.Packet{Frame: packet(2, 6), To: waiting.Host{Dev: xfrm.Red, VRF: "green", IP: netip.MustParseAddr("10.1.0.6")}, Tunnel: true}
 	changed := make(chan struct{})
 	_, err = r.daemon.session.SendBy(before, func() error {
 		go func() {

@@ -13,12 +13,12 @@ import (
 	"sallyport/mgmt/internal/xfrm"
 )
 
-// ByNetwork are hosts that share places among their networks.
-type ByNetwork[V any] = fair.Places[int, model.NextHop, V]
+// ByNetwork are hosts that share places among their networks, those of each port apart.
+type ByNetwork[V any] = fair.Places[Place, model.NextHop, V]
 
 // PlacesOf makes so many places.
 func PlacesOf[V any](most int) *ByNetwork[V] {
-	return fair.New[int, model.NextHop, V](most, func(hop model.NextHop) int { return hop.Network })
+	return fair.New[Place, model.NextHop, V](most, PlaceOf)
 }
 
 // Candidate is a host that is to have a row of its own, and when Linux last looked for it.

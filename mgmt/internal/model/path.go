@@ -115,16 +115,43 @@ func (m *Model) LinuxRoute(dev string, hosts netip.Prefix) *learned.Route {
 // onLink says the same of those hosts of a prefix that no longer route leads elsewhere.
 func (m *Model) onLink(dev string, hosts netip.Prefix) bool {
 	best, linux := m.best(dev, hosts), m.LinuxRoute(dev, hosts)
-	if back := m.best(Tunnels, hosts); dev == xfrm.Red && back.Prefix.IsValid() {
-		longer := !best.Prefix.IsValid() || back.Prefix.Bits() > best.Prefix.Bits()
-		if longer && (linux == nil || back.Prefix.Bits() >= linux.Prefix.Bits()) {
-			return false // a station at red must not take the packets of a network behind a tunnel
-		}
+	if m.leadsBack(dev, hosts) {
+		return false // a station at red must not take the packets of a network behind a tunnel
 	}
 	if linux != nil {
 		return linux.Type == "" && len(linux.Via) == 0
 	}
 	return best.Prefix.IsValid() && !best.Via.IsValid()
+}
+
+// leadsBack says whether packets to a prefix that would leave by a port go back to black through a
+// tunnel.
+func (m *Model) leadsBack(dev string, hosts netip.Prefix) bool {
+	back := m.best(Tunnels, hosts)
+	if dev != xfrm.Red || !back.Prefix.IsValid() {
+		return false
+	}
+	best, linux := m.best(dev, hosts), m.LinuxRoute(dev, hosts)
+	longer := !best.Prefix.IsValid() || back.Prefix.Bits() > best.Prefix.Bits()
+	return longer && (linux == nil || back.Prefix.Bits() >= linux.Prefix.Bits())
+}
+
+// HopsTo are the stations that bring packets to a host which leave by a port: the host itself, or
+// one of some gateways. Without a route it is the next hop that all such packets have.
+func (m *Model) HopsTo(dev string, host netip.Addr) []netip.Addr {
+	all := netip.PrefixFrom(host, host.BitLen())
+	best, linux := m.best(dev, all), m.LinuxRoute(dev, all)
+	switch {
+	case m.leadsBack(dev, all), linux != nil && linux.Type != "":
+		return nil
+	case m.OnLink(dev, host):
+		return []netip.Addr{host}
+	case linux != nil:
+		return linux.Via
+	case best.Via.IsValid():
+		return []netip.Addr{best.Via}
+	}
+	return []netip.Addr{m.Lookup(dev, all).Hop}
 }
 
 // LeadsInside says whether routes of parts of a port's own network of an IP version lead to

@@ -69,6 +69,8 @@ var Buckets = []bucket{
 	{xfrm.Black, "icmp", punted},
 	{xfrm.Black, "unknown_spi", unknown},
 	{xfrm.Black, "reasm", unknown},
+	{xfrm.Black, "clear_host", punted},
+	{xfrm.Black, "clear_route", punted},
 	{xfrm.Black, xfrm.InjectGroup, inject},
 }
 

@@ -21,18 +21,25 @@ func Destination(frame []byte) (to netip.Addr, length int, ok bool) {
 	return to, len(packet), ok
 }
 
-// Forward is the frame that brings the packet in a punted frame to a station, with a TTL or hop
-// limit one less (RFC 1812, 5.3.1), behind VLAN tags. It comes from the port that punted, whose
-// address is the punted frame's. False without a whole packet, or if its TTL is over.
-func Forward(frame []byte, to [6]byte, tags []byte) (out []byte, ok bool) {
+// Deliver is the frame that brings the packet in a frame to a station, as it is, behind VLAN tags.
+// It comes from the station that the given frame is for. False without a whole packet.
+func Deliver(frame []byte, to [6]byte, tags []byte) (out []byte, ok bool) {
 	packet, ok := wholePacket(frame)
 	if !ok {
 		return nil, false
 	}
 	head, _, _ := SplitFrame(frame)
-	out = slices.Concat(to[:], head[:6], tags, head[len(head)-typeBytes:])
-	at := len(out)
-	out = append(out, packet...)
+	return slices.Concat(to[:], head[:6], tags, head[len(head)-typeBytes:], packet), true
+}
+
+// Forward does so with a TTL or hop limit one less (RFC 1812, 5.3.1). False as well if that is
+// over.
+func Forward(frame []byte, to [6]byte, tags []byte) (out []byte, ok bool) {
+	if out, ok = Deliver(frame, to, tags); !ok {
+		return nil, false
+	}
+	head, packet, _ := SplitFrame(out)
+	at := len(head)
 	ttl := &out[at+7]
 	if packet[0]>>4 == ipv4.Version {
 		ttl = &out[at+8]

@@ -394,85 +394,88 @@ const (
 	OuterCounterHostRowUpset           = 20
 	OuterCounterDropPrefixUpset        = 21
 	OuterCounterPrefixRowUpset         = 22
-	OuterCounterRxFrames               = 23
-	OuterCounterRxBytes                = 24
-	OuterCounterDropRxBadFcs           = 25
-	OuterCounterDropRxUndersize        = 26
-	OuterCounterDropRxOversize         = 27
-	OuterCounterDropRxOverflow         = 28
-	OuterCounterDropNotReady           = 29
-	OuterCounterDropMacFilter          = 30
-	OuterCounterDropIpMalformed        = 31
-	OuterCounterDropIpChecksum         = 32
-	OuterCounterDropTtlExpired         = 33
-	OuterCounterDropEspTruncated       = 34
-	OuterCounterDropUnknownSpi         = 35
-	OuterCounterDropEncapMismatch      = 36
-	OuterCounterDropUdpMalformed       = 37
-	OuterCounterDropNattKeepalive      = 38
-	OuterCounterDropPolicy             = 39
-	OuterCounterDropLinkDown           = 40
-	OuterCounterDropPuntOverflow       = 41
-	OuterCounterPuntArp                = 42
-	OuterCounterPuntLinkLocal          = 43
-	OuterCounterPuntVlan               = 44
-	OuterCounterPuntFragment           = 45
-	OuterCounterPuntIke                = 46
-	OuterCounterPuntIcmp               = 47
-	OuterCounterPuntOther              = 48
-	OuterCounterPuntExtensionHeaders   = 49
-	OuterCounterPuntPolicy             = 50
-	OuterCounterTxEsp                  = 51
-	OuterCounterTxBypass               = 52
-	OuterCounterDropReasmOverflow      = 53
-	OuterCounterDropReasmLength        = 54
-	OuterCounterDropReasmFull          = 55
-	OuterCounterDropReasmSource        = 56
-	OuterCounterDropReasmOversize      = 57
-	OuterCounterDropReasmMemory        = 58
-	OuterCounterDropReasmEnd           = 59
-	OuterCounterDropReasmOverlap       = 60
-	OuterCounterDropReasmTimeout       = 61
-	OuterCounterReasmMerged            = 62
-	OuterCounterReasmDatagrams         = 63
-	OuterCounterDropTransportHeader    = 64
-	OuterCounterPuntNd                 = 65
-	OuterCounterPuntUnknownSpi         = 66
-	OuterCounterDropPuntOther          = 67
-	OuterCounterDropPuntIke            = 68
-	OuterCounterDropPuntArp            = 69
-	OuterCounterDropPuntNd             = 70
-	OuterCounterDropPuntIcmp           = 71
-	OuterCounterDropPuntUnknownSpi     = 72
-	OuterCounterDropRxPriorityOverflow = 73
-	OuterCounterRxPriority             = 74
-	OuterCounterDropReasmEcn           = 75
-	OuterCounterDropReasmHeaders       = 76
-	OuterCounterPuntReasm              = 77
-	OuterCounterDropPuntReasm          = 78
-	OuterCounterDropReasmDuplicate     = 79
-	OuterCounterControlRepaired        = 80
-	OuterCounterDropSadUpset           = 81
-	OuterCounterSadRowUpset            = 82
-	OuterCounterDropPolicyUpset        = 83
-	OuterCounterRuleRowUpset           = 84
-	OuterCounterDropMacSource          = 85
-	OuterCounterDropMacGroup           = 86
-	OuterCounterDropMartian            = 87
-	OuterCounterDropOwnSource          = 88
-	OuterCounterReasmHeld              = 89
-	OuterCounterDropPuntLinkLocal      = 90
-	OuterCounterPuntResolution         = 91
-	OuterCounterDropPuntResolution     = 92
-	OuterCounterPuntIkeCookie          = 93
-	OuterCounterPuntIkeInit            = 94
-	OuterCounterDropPuntIkeCookie      = 95
-	OuterCounterDropPuntIkeInit        = 96
-	OuterCounterPeerRowUpset           = 97
-	OuterCounterDropFragConflict       = 98
-	OuterCounterDropFragOverlap        = 99
-	OuterCounterDropFragOrphan         = 100
-	OuterCounterDropFragFull           = 101
+	OuterCounterPuntClearHost          = 23
+	OuterCounterPuntClearRoute         = 24
+	OuterCounterDropClearPuntOverflow  = 25
+	OuterCounterRxFrames               = 26
+	OuterCounterRxBytes                = 27
+	OuterCounterDropRxBadFcs           = 28
+	OuterCounterDropRxUndersize        = 29
+	OuterCounterDropRxOversize         = 30
+	OuterCounterDropRxOverflow         = 31
+	OuterCounterDropNotReady           = 32
+	OuterCounterDropMacFilter          = 33
+	OuterCounterDropIpMalformed        = 34
+	OuterCounterDropIpChecksum         = 35
+	OuterCounterDropTtlExpired         = 36
+	OuterCounterDropEspTruncated       = 37
+	OuterCounterDropUnknownSpi         = 38
+	OuterCounterDropEncapMismatch      = 39
+	OuterCounterDropUdpMalformed       = 40
+	OuterCounterDropNattKeepalive      = 41
+	OuterCounterDropPolicy             = 42
+	OuterCounterDropLinkDown           = 43
+	OuterCounterDropPuntOverflow       = 44
+	OuterCounterPuntArp                = 45
+	OuterCounterPuntLinkLocal          = 46
+	OuterCounterPuntVlan               = 47
+	OuterCounterPuntFragment           = 48
+	OuterCounterPuntIke                = 49
+	OuterCounterPuntIcmp               = 50
+	OuterCounterPuntOther              = 51
+	OuterCounterPuntExtensionHeaders   = 52
+	OuterCounterPuntPolicy             = 53
+	OuterCounterTxEsp                  = 54
+	OuterCounterTxBypass               = 55
+	OuterCounterDropReasmOverflow      = 56
+	OuterCounterDropReasmLength        = 57
+	OuterCounterDropReasmFull          = 58
+	OuterCounterDropReasmSource        = 59
+	OuterCounterDropReasmOversize      = 60
+	OuterCounterDropReasmMemory        = 61
+	OuterCounterDropReasmEnd           = 62
+	OuterCounterDropReasmOverlap       = 63
+	OuterCounterDropReasmTimeout       = 64
+	OuterCounterReasmMerged            = 65
+	OuterCounterReasmDatagrams         = 66
+	OuterCounterDropTransportHeader    = 67
+	OuterCounterPuntNd                 = 68
+	OuterCounterPuntUnknownSpi         = 69
+	OuterCounterDropPuntOther          = 70
+	OuterCounterDropPuntIke            = 71
+	OuterCounterDropPuntArp            = 72
+	OuterCounterDropPuntNd             = 73
+	OuterCounterDropPuntIcmp           = 74
+	OuterCounterDropPuntUnknownSpi     = 75
+	OuterCounterDropRxPriorityOverflow = 76
+	OuterCounterRxPriority             = 77
+	OuterCounterDropReasmEcn           = 78
+	OuterCounterDropReasmHeaders       = 79
+	OuterCounterPuntReasm              = 80
+	OuterCounterDropPuntReasm          = 81
+	OuterCounterDropReasmDuplicate     = 82
+	OuterCounterControlRepaired        = 83
+	OuterCounterDropSadUpset           = 84
+	OuterCounterSadRowUpset            = 85
+	OuterCounterDropPolicyUpset        = 86
+	OuterCounterRuleRowUpset           = 87
+	OuterCounterDropMacSource          = 88
+	OuterCounterDropMacGroup           = 89
+	OuterCounterDropMartian            = 90
+	OuterCounterDropOwnSource          = 91
+	OuterCounterReasmHeld              = 92
+	OuterCounterDropPuntLinkLocal      = 93
+	OuterCounterPuntResolution         = 94
+	OuterCounterDropPuntResolution     = 95
+	OuterCounterPuntIkeCookie          = 96
+	OuterCounterPuntIkeInit            = 97
+	OuterCounterDropPuntIkeCookie      = 98
+	OuterCounterDropPuntIkeInit        = 99
+	OuterCounterPeerRowUpset           = 100
+	OuterCounterDropFragConflict       = 101
+	OuterCounterDropFragOverlap        = 102
+	OuterCounterDropFragOrphan         = 103
+	OuterCounterDropFragFull           = 104
 )
 
 // OuterCounters is ordered by index.
@@ -500,83 +503,86 @@ var OuterCounters = []Counter{
 	{Name: "host_row_upset", Index: 20, Path: "encrypt", Kind: "info"},
 	{Name: "drop_prefix_upset", Index: 21, Path: "encrypt", Kind: "drop"},
 	{Name: "prefix_row_upset", Index: 22, Path: "encrypt", Kind: "info"},
-	{Name: "rx_frames", Index: 23, Path: "decrypt", Kind: "received"},
-	{Name: "rx_bytes", Index: 24, Path: "decrypt", Kind: "info"},
-	{Name: "drop_rx_bad_fcs", Index: 25, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_undersize", Index: 26, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_oversize", Index: 27, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_overflow", Index: 28, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_not_ready", Index: 29, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_filter", Index: 30, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_malformed", Index: 31, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ip_checksum", Index: 32, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ttl_expired", Index: 33, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_esp_truncated", Index: 34, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_unknown_spi", Index: 35, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_encap_mismatch", Index: 36, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_udp_malformed", Index: 37, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_natt_keepalive", Index: 38, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_policy", Index: 39, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_link_down", Index: 40, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_overflow", Index: 41, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_arp", Index: 42, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_link_local", Index: 43, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_vlan", Index: 44, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_fragment", Index: 45, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike", Index: 46, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_icmp", Index: 47, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_other", Index: 48, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_extension_headers", Index: 49, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_policy", Index: 50, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_esp", Index: 51, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bypass", Index: 52, Path: "decrypt", Kind: "sent"},
-	{Name: "drop_reasm_overflow", Index: 53, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_length", Index: 54, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_full", Index: 55, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_source", Index: 56, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_oversize", Index: 57, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_memory", Index: 58, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_end", Index: 59, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_overlap", Index: 60, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_timeout", Index: 61, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_merged", Index: 62, Path: "decrypt", Kind: "merged"},
-	{Name: "reasm_datagrams", Index: 63, Path: "decrypt", Kind: "info"},
-	{Name: "drop_transport_header", Index: 64, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_nd", Index: 65, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_unknown_spi", Index: 66, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_other", Index: 67, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_ike", Index: 68, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_arp", Index: 69, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_nd", Index: 70, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_icmp", Index: 71, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_unknown_spi", Index: 72, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_rx_priority_overflow", Index: 73, Path: "decrypt", Kind: "drop"},
-	{Name: "rx_priority", Index: 74, Path: "decrypt", Kind: "info"},
-	{Name: "drop_reasm_ecn", Index: 75, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_headers", Index: 76, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_reasm", Index: 77, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_reasm", Index: 78, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_reasm_duplicate", Index: 79, Path: "decrypt", Kind: "drop"},
-	{Name: "control_repaired", Index: 80, Path: "decrypt", Kind: "info"},
-	{Name: "drop_sad_upset", Index: 81, Path: "decrypt", Kind: "drop"},
-	{Name: "sad_row_upset", Index: 82, Path: "decrypt", Kind: "info"},
-	{Name: "drop_policy_upset", Index: 83, Path: "decrypt", Kind: "drop"},
-	{Name: "rule_row_upset", Index: 84, Path: "decrypt", Kind: "info"},
-	{Name: "drop_mac_source", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_mac_group", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_martian", Index: 87, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_own_source", Index: 88, Path: "decrypt", Kind: "drop"},
-	{Name: "reasm_held", Index: 89, Path: "decrypt", Kind: "held"},
-	{Name: "drop_punt_link_local", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_resolution", Index: 91, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_resolution", Index: 92, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_ike_cookie", Index: 93, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_ike_init", Index: 94, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_ike_cookie", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_ike_init", Index: 96, Path: "decrypt", Kind: "drop"},
-	{Name: "peer_row_upset", Index: 97, Path: "decrypt", Kind: "info"},
-	{Name: "drop_frag_conflict", Index: 98, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_frag_overlap", Index: 99, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_frag_orphan", Index: 100, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_frag_full", Index: 101, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_clear_host", Index: 23, Path: "encrypt", Kind: "punted"},
+	{Name: "punt_clear_route", Index: 24, Path: "encrypt", Kind: "punted"},
+	{Name: "drop_clear_punt_overflow", Index: 25, Path: "encrypt", Kind: "drop"},
+	{Name: "rx_frames", Index: 26, Path: "decrypt", Kind: "received"},
+	{Name: "rx_bytes", Index: 27, Path: "decrypt", Kind: "info"},
+	{Name: "drop_rx_bad_fcs", Index: 28, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_undersize", Index: 29, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_oversize", Index: 30, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_overflow", Index: 31, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_not_ready", Index: 32, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_filter", Index: 33, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_malformed", Index: 34, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ip_checksum", Index: 35, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ttl_expired", Index: 36, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_esp_truncated", Index: 37, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_unknown_spi", Index: 38, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_encap_mismatch", Index: 39, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_udp_malformed", Index: 40, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_natt_keepalive", Index: 41, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_policy", Index: 42, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_link_down", Index: 43, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_overflow", Index: 44, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_arp", Index: 45, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_link_local", Index: 46, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_vlan", Index: 47, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_fragment", Index: 48, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike", Index: 49, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_icmp", Index: 50, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_other", Index: 51, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_extension_headers", Index: 52, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_policy", Index: 53, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_esp", Index: 54, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bypass", Index: 55, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_reasm_overflow", Index: 56, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_length", Index: 57, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_full", Index: 58, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_source", Index: 59, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_oversize", Index: 60, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_memory", Index: 61, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_end", Index: 62, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_overlap", Index: 63, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_timeout", Index: 64, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_merged", Index: 65, Path: "decrypt", Kind: "merged"},
+	{Name: "reasm_datagrams", Index: 66, Path: "decrypt", Kind: "info"},
+	{Name: "drop_transport_header", Index: 67, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_nd", Index: 68, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_unknown_spi", Index: 69, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_other", Index: 70, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike", Index: 71, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_arp", Index: 72, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_nd", Index: 73, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_icmp", Index: 74, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_unknown_spi", Index: 75, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_rx_priority_overflow", Index: 76, Path: "decrypt", Kind: "drop"},
+	{Name: "rx_priority", Index: 77, Path: "decrypt", Kind: "info"},
+	{Name: "drop_reasm_ecn", Index: 78, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_headers", Index: 79, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_reasm", Index: 80, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_reasm", Index: 81, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_reasm_duplicate", Index: 82, Path: "decrypt", Kind: "drop"},
+	{Name: "control_repaired", Index: 83, Path: "decrypt", Kind: "info"},
+	{Name: "drop_sad_upset", Index: 84, Path: "decrypt", Kind: "drop"},
+	{Name: "sad_row_upset", Index: 85, Path: "decrypt", Kind: "info"},
+	{Name: "drop_policy_upset", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "rule_row_upset", Index: 87, Path: "decrypt", Kind: "info"},
+	{Name: "drop_mac_source", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_mac_group", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_martian", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_own_source", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "reasm_held", Index: 92, Path: "decrypt", Kind: "held"},
+	{Name: "drop_punt_link_local", Index: 93, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_resolution", Index: 94, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_resolution", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_ike_cookie", Index: 96, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_ike_init", Index: 97, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_ike_cookie", Index: 98, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_ike_init", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "peer_row_upset", Index: 100, Path: "decrypt", Kind: "info"},
+	{Name: "drop_frag_conflict", Index: 101, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_overlap", Index: 102, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_orphan", Index: 103, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_frag_full", Index: 104, Path: "decrypt", Kind: "drop"},
 }

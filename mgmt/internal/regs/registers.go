@@ -477,6 +477,12 @@ var (
 	OuterLimitIkeInit         = Register{Name: "limit_ike_init", Offset: 0x330, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	OuterLimitIkeInitRate     = Field{LSB: 0, Width: 16}
 	OuterLimitIkeInitBurst    = Field{LSB: 16, Width: 16}
+	OuterLimitClearHost       = Register{Name: "limit_clear_host", Offset: 0x334, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitClearHostRate   = Field{LSB: 0, Width: 16}
+	OuterLimitClearHostBurst  = Field{LSB: 16, Width: 16}
+	OuterLimitClearRoute      = Register{Name: "limit_clear_route", Offset: 0x338, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitClearRouteRate  = Field{LSB: 0, Width: 16}
+	OuterLimitClearRouteBurst = Field{LSB: 16, Width: 16}
 )
 
 // OuterRegisters lists the registers of the chip, shared ones first.
@@ -521,6 +527,8 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLimitResolution,
 	OuterLimitIkeCookie,
 	OuterLimitIkeInit,
+	OuterLimitClearHost,
+	OuterLimitClearRoute,
 }...)
 
 // Registers of the shell of a card.

@@ -48,6 +48,8 @@ var bucketRegisters = map[[2]string]chip.Source{
 	{xfrm.Black, "icmp"}:           {Chip: transport.Outer, Register: regs.OuterLimitIcmp},
 	{xfrm.Black, "unknown_spi"}:    {Chip: transport.Outer, Register: regs.OuterLimitSpi},
 	{xfrm.Black, "reasm"}:          {Chip: transport.Outer, Register: regs.OuterLimitReasm},
+	{xfrm.Black, "clear_host"}:     {Chip: transport.Outer, Register: regs.OuterLimitClearHost},
+	{xfrm.Black, "clear_route"}:    {Chip: transport.Outer, Register: regs.OuterLimitClearRoute},
 	{xfrm.Black, xfrm.InjectGroup}: {Chip: transport.Outer, Register: regs.OuterLimitInject},
 }
 

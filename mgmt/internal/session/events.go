@@ -118,10 +118,10 @@ func (v *View) Router(packet xfrm.Selector) netip.Addr {
 	return m.Local(xfrm.Red, packet.Version() == 6)
 }
 
-// Nowhere is the type of Linux's route that gives a packet no next hop at red; "" if there is no
+// Nowhere is the type of Linux's route that gives a packet no next hop at a port; "" if there is no
 // such route.
-func (v *View) Nowhere(packet xfrm.Selector) (kind string) {
-	if r := v.model.Inside(packet.VRF).LinuxRoute(xfrm.Red, packet.Dst); r != nil {
+func (v *View) Nowhere(dev string, packet xfrm.Selector) (kind string) {
+	if r := v.model.Inside(packet.VRF).LinuxRoute(dev, packet.Dst); r != nil {
 		kind = r.Type
 	}
 	return kind
@@ -148,18 +148,18 @@ func (v *View) VLANOf(vrf string) (id uint16, ok bool) {
 	return 0, false
 }
 
-// Resolves says whether the box looks for a host at red that packets of a VRF go to, or packets of
-// none, and behind which VLAN tags it is. A VRF that is gone has no hosts.
-func (v *View) Resolves(vrf string, host netip.Addr) (tags []byte, is bool) {
+// Resolves says whether the box looks for a host at a port that packets of a VRF go to, or packets
+// of none, and behind which VLAN tags it is. A VRF that is gone has no hosts.
+func (v *View) Resolves(dev, vrf string, host netip.Addr) (tags []byte, is bool) {
 	number := v.model.NetworkOf(vrf)
 	if vrf != "" && number == 0 {
 		return nil, false
 	}
 	own := v.model.Inside(vrf)
-	if !own.Resolves(model.NextHop{Dev: xfrm.Red, IP: host, Network: number}) {
+	if !own.Resolves(model.NextHop{Dev: dev, IP: host, Network: number}) {
 		return nil, false
 	}
-	return v.model.TagsOf(own.HopVLAN(xfrm.Red, host)), true
+	return v.model.TagsOf(own.HopVLAN(dev, host)), true
 }
 
 // RedMTU is the longest packet that leaves by the red port.

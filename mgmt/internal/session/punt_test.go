@@ -52,6 +52,7 @@ var limitRegisters = []struct {
 	{xfrm.Black, "ike_cookie", transport.Outer, regs.OuterLimitIkeCookie}, {xfrm.Black, "ike_init", transport.Outer, regs.OuterLimitIkeInit},
 	{xfrm.Black, "arp", transport.Outer, regs.OuterLimitArp}, {xfrm.Black, "nd", transport.Outer, regs.OuterLimitNd}, {xfrm.Black, "icmp", transport.Outer, regs.OuterLimitIcmp},
 	{xfrm.Black, "unknown_spi", transport.Outer, regs.OuterLimitSpi}, {xfrm.Black, "reasm", transport.Outer, regs.OuterLimitReasm},
+	{xfrm.Black, "clear_host", transport.Outer, regs.OuterLimitClearHost}, {xfrm.Black, "clear_route", transport.Outer, regs.OuterLimitClearRoute},
 	{xfrm.Black, "inject", transport.Outer, regs.OuterLimitInject},
 }
 
@@ -180,7 +181,7 @@ func TestPuntMistakes(t *testing.T) {
 		"set ike burst 65536":        "the burst must be 0 to 65535 packets",
 		"set ike burst 1 dev green":  "unknown device",
 		"set ike burst 1 dev red":    "red has no trap group ike: there are other, arp, nd, resolution, link_local, mtu, ttl, local, tunnel, clear, tunnel_mtu, clear_mtu, tunnel_ttl, clear_ttl, tunnel_host, clear_host, tunnel_route, clear_route, hairpin, inject, inject_encrypt",
-		"set mtu rate 50 dev black":  "black has no trap group mtu",
+		"set mtu rate 50 dev black":  "black has no trap group mtu: there are other, ike, ike_cookie, ike_init, arp, nd, resolution, link_local, icmp, unknown_spi, reasm, clear_host, clear_route, inject",
 		"set ike rate 50 per second": "unexpected word",
 		"delete ike":                 "punt \"delete\" is not supported",
 	} {

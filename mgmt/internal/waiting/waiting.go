@@ -10,21 +10,24 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/fair"
+	"sallyport/mgmt/internal/xfrm"
 )
 
 const (
 	// MostPackets of one host wait. A further one takes the place of the oldest.
 	MostPackets = 3
-	// MostHosts have packets that wait. A further one takes the place of the host that has waited
-	// longest, of the VRF that has most. So a scan of a network holds no memory, and takes no place
-	// for good.
+	// MostHosts of a port have packets that wait. A further one takes the place of the host that
+	// has waited longest, of the VRF that has most. So a scan of a network holds no memory, and
+	// takes no place for good, nor any of the other port.
 	MostHosts = 256
 	// Patience is how long a packet waits: as long as a host asks for an address (RFC 4861, 10).
 	Patience = 3 * time.Second
 )
 
-// Host is one for which packets wait: of a VRF, whose name no other VRF has, or of none.
+// Host is one for which packets wait, behind a port: of a VRF, whose name no other VRF has, or of
+// none.
 type Host struct {
+	Dev string
 	VRF string
 	IP  netip.Addr
 }
@@ -40,8 +43,11 @@ type Packet struct {
 // Packets are those of all hosts. Their methods may run at once.
 type Packets struct {
 	mu    sync.Mutex
-	hosts *fair.Places[string, Host, *host] // those that have waited longest first
+	ports map[string]hosts
 }
+
+// hosts are those of a port, the ones that have waited longest first.
+type hosts = *fair.Places[string, Host, *host]
 
 type host struct {
 	since   time.Time
@@ -50,17 +56,22 @@ type host struct {
 
 // New has no packets.
 func New() *Packets {
-	return &Packets{hosts: fair.New[string, Host, *host](MostHosts, func(at Host) string { return at.VRF })}
+	p := &Packets{ports: map[string]hosts{}}
+	for _, dev := range []string{xfrm.Red, xfrm.Black} {
+		p.ports[dev] = fair.New[string, Host, *host](MostHosts, func(at Host) string { return at.VRF })
+	}
+	return p
 }
 
 // Keep takes a packet to its host.
 func (p *Packets) Keep(packet Packet, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h, waits := p.hosts.Get(packet.To)
+	all := p.ports[packet.To.Dev]
+	h, waits := all.Get(packet.To)
 	if !waits {
 		h = &host{since: now}
-		p.hosts.Put(packet.To, h)
+		all.Put(packet.To, h)
 	}
 	if len(h.packets) >= MostPackets {
 		h.packets = append(h.packets[:0], h.packets[1:]...)
@@ -72,11 +83,11 @@ func (p *Packets) Keep(packet Packet, now time.Time) {
 func (p *Packets) Take(at Host) []Packet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h, waits := p.hosts.Get(at)
+	h, waits := p.ports[at.Dev].Get(at)
 	if !waits {
 		return nil
 	}
-	p.hosts.Delete(at)
+	p.ports[at.Dev].Delete(at)
 	return h.packets
 }
 
@@ -84,10 +95,12 @@ func (p *Packets) Take(at Host) []Packet {
 func (p *Packets) Late(now time.Time) (late []Packet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for at, h := range p.hosts.All() {
-		if now.Sub(h.since) >= Patience {
-			p.hosts.Delete(at)
-			late = append(late, h.packets...)
+	for _, all := range p.ports {
+		for at, h := range all.All() {
+			if now.Sub(h.since) >= Patience {
+				all.Delete(at)
+				late = append(late, h.packets...)
+			}
 		}
 	}
 	return late

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"sallyport/mgmt/internal/xfrm"
 )
 
 func names(packets []Packet) (out string) {
@@ -15,7 +17,12 @@ func names(packets []Packet) (out string) {
 	return out
 }
 
-func address(n int) Host { return Host{IP: netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)})} }
+func address(n int) Host { return in("", n) }
+
+// in is a host of a VRF, at red.
+func in(vrf string, n int) Host {
+	return Host{xfrm.Red, vrf, netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)})}
+}
 
 // TestHost: of one host the last packets wait, in their order, each once.
 func TestHost(t *testing.T) {
@@ -46,8 +53,8 @@ func TestHosts(t *testing.T) {
 			p.Keep(Packet{To: address(min(n, 1)), Frame: []byte("y")}, now)
 		}
 		gone := max(0, count-MostHosts)
-		if p.hosts.Len() != count-gone {
-			t.Errorf("%d hosts: %d wait", count, p.hosts.Len())
+		if p.ports[xfrm.Red].Len() != count-gone {
+			t.Errorf("%d hosts: %d wait", count, p.ports[xfrm.Red].Len())
 		}
 		if got := p.Take(address(gone)); len(got) == 0 {
 			t.Errorf("%d hosts: nothing of host %d", count, gone)
@@ -70,8 +77,8 @@ func TestLate(t *testing.T) {
 			t.Errorf("after %v: %q, want %q", c.after, got, c.want)
 		}
 	}
-	if p.hosts.Len() != 0 {
-		t.Errorf("%d hosts are left", p.hosts.Len())
+	if p.ports[xfrm.Red].Len() != 0 {
+		t.Errorf("%d hosts are left", p.ports[xfrm.Red].Len())
 	}
 }
 
@@ -80,9 +87,9 @@ func TestNetworks(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	p := New()
 	for _, vrf := range []string{"", "blue", "green"} {
-		p.Keep(Packet{To: Host{vrf, address(1).IP}, Frame: []byte("of " + vrf)}, now)
+		p.Keep(Packet{To: in(vrf, 1), Frame: []byte("of " + vrf)}, now)
 	}
-	if got := names(p.Take(Host{"blue", address(1).IP})); got != "of blue" {
+	if got := names(p.Take(in("blue", 1))); got != "of blue" {
 		t.Errorf("%q", got)
 	}
 	if got := names(p.Late(now.Add(Patience))); got != "of of green" && got != "of greenof " {
@@ -90,18 +97,45 @@ func TestNetworks(t *testing.T) {
 	}
 	// A scan in one takes no place of the others.
 	for n := range 2 * MostHosts {
-		p.Keep(Packet{To: Host{"blue", address(n).IP}, Frame: []byte("x")}, now)
+		p.Keep(Packet{To: in("blue", n), Frame: []byte("x")}, now)
 		if n < MostHosts/2 {
-			p.Keep(Packet{To: Host{"green", address(n).IP}, Frame: []byte("y")}, now)
+			p.Keep(Packet{To: in("green", n), Frame: []byte("y")}, now)
 		}
 	}
 	for n := range MostHosts / 2 {
-		if len(p.Take(Host{"green", address(n).IP})) != 1 {
+		if len(p.Take(in("green", n))) != 1 {
 			t.Errorf("no packet waits for host %d of green", n)
 		}
 	}
-	oldest := Host{"blue", address(2*MostHosts - MostHosts/2).IP}
-	if len(p.Take(oldest)) != 1 || p.hosts.Len() != MostHosts/2-1 {
-		t.Errorf("%d other hosts of blue wait", p.hosts.Len())
+	oldest := in("blue", 2*MostHosts-MostHosts/2)
+	if len(p.Take(oldest)) != 1 || p.ports[xfrm.Red].Len() != MostHosts/2-1 {
+		t.Errorf("%d other hosts of blue wait", p.ports[xfrm.Red].Len())
+	}
+}
+
+// TestPorts: hosts of the same address at red and at black are two, and packets to one port,
+// however many, take no place of the other.
+func TestPorts(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	at := func(dev string, n int) Host { return Host{dev, "", address(n).IP} }
+	for dev, other := range map[string]string{xfrm.Red: xfrm.Black, xfrm.Black: xfrm.Red} {
+		p := New()
+		for n := range MostHosts {
+			p.Keep(Packet{To: at(dev, n), Frame: []byte("of " + dev)}, now)
+		}
+		for n := range 4 * MostHosts {
+			p.Keep(Packet{To: at(other, n), Frame: []byte("of " + other)}, now)
+		}
+		if got := names(p.Take(at(dev, 0))); got != "of "+dev {
+			t.Errorf("%s: %q", dev, got)
+		}
+		for n := 1; n < MostHosts; n++ {
+			if len(p.Take(at(dev, n))) != 1 {
+				t.Errorf("no packet waits for host %d of %s", n, dev)
+			}
+		}
+		if late := p.Late(now.Add(Patience)); len(late) != MostHosts || late[0].To.Dev != other {
+			t.Errorf("%d packets to %s are late", len(late), other)
+		}
 	}
 }

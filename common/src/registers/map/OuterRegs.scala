@@ -145,6 +145,18 @@ object OuterRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val limitClearHost =
+    RegisterDesc("limit_clear_host", 0x334, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitClearHost {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
+  val limitClearRoute =
+    RegisterDesc("limit_clear_route", 0x338, RegisterRole.Control, writable = 0xffffffffL, reset = 0x40000e0L)
+  object LimitClearRoute {
+    val rate = RowField(0, 16)
+    val burst = RowField(16, 16)
+  }
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -185,6 +197,8 @@ object OuterRegs {
     limitLinkLocal,
     limitResolution,
     limitIkeCookie,
-    limitIkeInit
+    limitIkeInit,
+    limitClearHost,
+    limitClearRoute
   )
 }

@@ -121,6 +121,7 @@ class ClearNextHopSpec extends AnyFunSuite with CompiledOnce {
       dut.io.enable.poke(true)
       dut.io.portMac.poke(OuterFrames.portMac)
       dut.io.portMtu.poke(1500)
+      dut.io.punt.ready.poke(true)
       dut.io.box.own.v4.poke(number(own))
       dut.io.box.own.v6.poke(number(ownV6))
       dut.io.box.prefixV4.poke(24)
@@ -187,11 +188,13 @@ class ClearNextHopSpec extends AnyFunSuite with CompiledOnce {
       // Each fault alone, and the first of two.
       for (
         (packet, want) <- Seq(
-          clear("192.0.2.21") -> Map("unresolved" -> 1, "unresolved_told" -> 1),
-          clear("192.0.2.22", length = 1501) -> Map("unresolved" -> 1, "unresolved_told" -> 1),
-          clear("2001:db8:1::22") -> Map("unresolved" -> 1, "unresolved_told" -> 1),
-          clear("2001:db9::9", named = 7) -> Map("no_next_hop" -> 1),
-          clear("2001:db9::9", named = 0x102) -> Map("no_next_hop" -> 1),
+          clear("192.0.2.21") -> Map("punt_host" -> 1, "unresolved_told" -> 1),
+          clear("192.0.2.22", length = 1500) -> Map("punt_host" -> 1, "unresolved_told" -> 1),
+          clear("192.0.2.22", length = 1501) -> Map("mtu" -> 1),
+          clear("2001:db8:1::22") -> Map("punt_host" -> 1, "unresolved_told" -> 1),
+          clear("2001:db9::9", named = 7) -> Map("punt_route" -> 1),
+          clear("2001:db9::9", named = 0x102) -> Map("punt_route" -> 1),
+          clear("2001:db9::9", named = 7, length = 1501) -> Map("mtu" -> 1),
           clear("198.51.100.9", length = 1501) -> Map("mtu" -> 1)
         )
       ) {

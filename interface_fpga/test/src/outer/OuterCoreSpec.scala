@@ -195,7 +195,7 @@ class OuterCoreSpec extends AnyFunSuite with CompiledOnce with LongForm {
         Map[String, BigInt](
           "link_rx_packets" -> 6,
           "drop_no_tunnel" -> 2,
-          "drop_no_next_hop" -> 1,
+          "punt_clear_route" -> 1,
           "drop_mtu" -> 1,
           "frag_packets" -> 1,
           "frag_split" -> 1,

@@ -3,7 +3,7 @@ package sallyport.iface.outer
 
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.registers.map.{DscpMapRow, TunnelRow}
+import sallyport.common.registers.map.{DscpMapRow, PuntReason, TunnelRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.stream.Packet
 import sallyport.common.table.TablePort
@@ -23,11 +23,12 @@ class OuterEncryptHarness(config: OuterConfig) extends Module {
     "tx_disabled" -> (events.fault.txDisabled +& events.clearFault.txDisabled),
     "no_identifier" -> (events.fault.noIdentifier +& events.clearFault.noIdentifier),
     "no_tunnel" -> (events.fault.noTunnel +& events.clearFault.noTunnel),
-    "no_next_hop" -> (events.fault.noNextHop +& events.clearFault.noNextHop +& events.clear.noNextHop),
+    "no_next_hop" -> (events.fault.noNextHop +& events.clearFault.noNextHop),
     "mtu" -> (events.fault.mtu +& events.clearFault.mtu),
     "host_upset" -> events.clear.hostUpset,
     "prefix_upset" -> events.clear.prefixUpset,
-    "unresolved" -> events.clear.unresolved,
+    "punt_host" -> events.punt.punted(PuntReason.clearHost),
+    "punt_route" -> events.punt.punted(PuntReason.clearRoute),
     "unresolved_told" -> events.unresolved.valid,
     "cut" -> events.cut,
     "further" -> events.further,
@@ -145,6 +146,7 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
       dut.io.enable.poke(true)
       dut.io.portMac.poke(OuterFrames.portMac)
       dut.io.portMtu.poke(9582)
+      dut.io.punt.ready.poke(true)
       while (!flag(dut.io.ready)) dut.clock.step()
       seed()
       for ((row, i) <- rows.zipWithIndex) {
@@ -236,8 +238,8 @@ class OuterEncryptSpec extends AnyFunSuite with CompiledOnce {
         Sent(payload(80), 999, bypass = false) -> Map("no_tunnel" -> 1),
         Sent(payload(80), tunnel + 1024, bypass = false) -> Map("no_tunnel" -> 1),
         Sent(payload(80), 1000, bypass = false) -> Map("no_next_hop" -> 1),
-        Sent(payload(80), 255, bypass = true) -> Map("no_next_hop" -> 1),
-        Sent(payload(80), tunnel + 256, bypass = true) -> Map("no_next_hop" -> 1),
+        Sent(payload(80), 255, bypass = true) -> Map("punt_route" -> 1),
+        Sent(payload(80), tunnel + 256, bypass = true) -> Map("punt_route" -> 1),
         Sent(payload(556), 1001, bypass = false) -> Map("tx_frames" -> 1, "tx_bytes" -> (576 + 18)),
         Sent(payload(557), 1001, bypass = false) -> cutInto(590, 64),
         Sent(payload(557), 1001, bypass = false, df = true) -> Map("mtu" -> 1),

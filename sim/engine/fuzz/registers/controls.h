@@ -115,7 +115,7 @@ inline constexpr Control kSelfTestPeriod = kControls[4];
 }  // namespace crypto
 
 namespace outer {
-inline constexpr std::array<Control, 31> kControls{{
+inline constexpr std::array<Control, 33> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -147,6 +147,8 @@ inline constexpr std::array<Control, 31> kControls{{
     {0x328, 0xffffffff, 0x01000016},
     {0x32c, 0xffffffff, 0x040000e0},
     {0x330, 0xffffffff, 0x040000e0},
+    {0x334, 0xffffffff, 0x040000e0},
+    {0x338, 0xffffffff, 0x040000e0},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -179,6 +181,8 @@ inline constexpr Control kLimitLinkLocal = kControls[27];
 inline constexpr Control kLimitResolution = kControls[28];
 inline constexpr Control kLimitIkeCookie = kControls[29];
 inline constexpr Control kLimitIkeInit = kControls[30];
+inline constexpr Control kLimitClearHost = kControls[31];
+inline constexpr Control kLimitClearRoute = kControls[32];
 }  // namespace outer
 
 }  // namespace sallyport::fuzz

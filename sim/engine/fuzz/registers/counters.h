@@ -192,7 +192,7 @@ inline constexpr std::array<Counter, 31> kCryptoCounters{{
     {"drop_dec_upset", "decrypt", "drop"},
 }};
 
-inline constexpr std::array<Counter, 102> kOuterCounters{{
+inline constexpr std::array<Counter, 105> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -216,6 +216,9 @@ inline constexpr std::array<Counter, 102> kOuterCounters{{
     {"host_row_upset", "encrypt", "info"},
     {"drop_prefix_upset", "encrypt", "drop"},
     {"prefix_row_upset", "encrypt", "info"},
+    {"punt_clear_host", "encrypt", "punted"},
+    {"punt_clear_route", "encrypt", "punted"},
+    {"drop_clear_punt_overflow", "encrypt", "drop"},
     {"rx_frames", "decrypt", "received"},
     {"rx_bytes", "decrypt", "info"},
     {"drop_rx_bad_fcs", "decrypt", "drop"},
