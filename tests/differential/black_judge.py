@@ -127,12 +127,12 @@ class BlackJudge:
             return ends("inner.drop_red_source", before)
         data = frame.data[start : start + packet.total]
         if self.red.owns(packet.dst):
-            return Outcome((*before, "inner.punt_clear"), delivered=("clear", for_cpu(data)))
+            return Outcome((*before, "inner.punt_clear"), delivered=(("clear", for_cpu(data)),))
         if packet.ttl == 1:
-            return Outcome((*before, "inner.punt_clear_ttl"), delivered=("clear_ttl", for_cpu(data)))
+            return Outcome((*before, "inner.punt_clear_ttl"), delivered=(("clear_ttl", for_cpu(data)),))
         mac = self.configuration.paths.station("red", packet.dst, policy.selector.dst)
         if mac == BACK:
-            return Outcome((*before, "inner.punt_clear_route"), delivered=("clear_route", for_cpu(data)))
+            return Outcome((*before, "inner.punt_clear_route"), delivered=(("clear_route", for_cpu(data)),))
         return self._leaves(header("red", mac, data), forwarded(data), packet, for_cpu(data))
 
     def _crosses(self, frame: Frame) -> Outcome:
@@ -146,7 +146,7 @@ class BlackJudge:
     def _leaves(self, head: bytes, data: bytes, packet: Reading, for_cpu: bytes) -> Outcome:
         leaving = at_red(head, data, packet, self.configuration.paths.red_mtu, self.configuration.bump)
         if leaving is None:
-            return Outcome((*CLEAR, f"inner.punt_{TOO_LONG}"), delivered=(TOO_LONG, for_cpu))
+            return Outcome((*CLEAR, f"inner.punt_{TOO_LONG}"), delivered=((TOO_LONG, for_cpu),))
         return Outcome((*CLEAR, *(f"inner.{counter}" for counter in leaving[0])), sent=leaving[1])
 
 

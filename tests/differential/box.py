@@ -11,8 +11,8 @@ from scapy.utils import RawPcapReader, RawPcapWriter
 from sallyport.simulator import Simulator
 from sallyport.suites import SUITES
 
+from .configuration import Configuration
 from .ethernet import Frame
-from .network import DEFAULT_HOP
 
 # Percent of line rate at which nothing overflows, if every SA has a chained hash: a long packet
 # then holds up all short ones behind it (docs/explanation/crypto-chip.md, Order).
@@ -45,10 +45,10 @@ def suites() -> list[str]:
     return [name for name, suite in SUITES.items() if suite.built in built]
 
 
-def run(batch: str, frames: dict[str, list[Frame]], folder: Path, seed: int = 1) -> Observed:
+def run(configuration: Configuration, frames: dict[str, list[Frame]], folder: Path, seed: int = 1) -> Observed:
     """`frames` by port, "red" and "black"."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "box.xfrm").write_text(batch)
+    (folder / "box.xfrm").write_text(configuration.batch())
     captures = {
         name: folder / f"{name.replace('.', '-')}.pcapng" for name in ("red", "black", "inner.punt", "outer.punt")
     }
@@ -57,7 +57,7 @@ def run(batch: str, frames: dict[str, list[Frame]], folder: Path, seed: int = 1)
         # How many frames may be punted depends on when they come: tests/box/test_cpu_frames.py
         # counts those.
         sim.sallyctl(0, "punt", "set", "all", "rate", "unlimited")
-        for device, mac in DEFAULT_HOP.items():
+        for device, mac in configuration.paths.defaults.items():
             sim.sallyctl(0, "next-hop", "default", "dev", device, "lladdr", mac)
         # Who passes whom is not judged here, and packets of one SA stay in order.
         sim.sallyctl(0, "qos", "set", "dscp", "none")

@@ -29,8 +29,9 @@ def compare(frames: dict[str, list[Frame]], outcomes: dict[str, list[Outcome]], 
     for port, these in outcomes.items():
         for index, outcome in enumerate(these):
             expected.update(outcome.lapsed if (port, index) in lapsed else outcome.counters)
-    if found := _delivered(outcomes, observed):
-        return found
+    for port in FAR:
+        if found := _delivered(port, outcomes.get(port, []), observed):
+            return found
     for port, these in frames.items():
         expected[RECEIVED[port]] = len(these)
     got = Counter({name: count for name, count in observed.counters.items() if _compared(name)})
@@ -61,11 +62,14 @@ def _compared(name: str) -> bool:
     return counter.startswith(("drop_", "punt_")) or counter.endswith("_lost")
 
 
-# Reasons of packets from black that the inner chip gives the CPU.
-DELIVERED = (
-    *(f"{way}{why}" for way in ("tunnel", "clear") for why in ("", "_mtu", "_ttl", "_host", "_route")),
-    *(f"{HAIRPIN} {why}" for why in ("mtu", "policy")),
-)
+# Reasons of packets from the other port that a chip gives the CPU.
+DELIVERED = {
+    "inner": (
+        *(f"{way}{why}" for way in ("tunnel", "clear") for why in ("", "_mtu", "_ttl", "_host", "_route")),
+        *(f"{HAIRPIN} {why}" for why in ("mtu", "policy")),
+    ),
+    "outer": ("clear_host", "clear_route"),
+}
 
 
 # A frame for the CPU: why, in which network, and its bytes.
@@ -85,18 +89,19 @@ def _read(punt: tuple[str, bytes]) -> Punt:
     )
 
 
-def _delivered(outcomes: dict[str, list[Outcome]], observed: Observed) -> Mismatch | None:
-    """Packets from black to the box, in any order."""
-    got = Counter(punt for punt in map(_read, observed.punted["inner"]) if punt[0] in DELIVERED)
-    for index, outcome in enumerate(outcomes.get("black", [])):
-        if outcome.delivered:
-            name, data = outcome.delivered
+def _delivered(port: str, outcomes: list[Outcome], observed: Observed) -> Mismatch | None:
+    """Packets that came in at a port and that the chip of the other one gives the CPU, in any
+    order."""
+    chip = CHIP[FAR[port]]
+    got = Counter(punt for punt in map(_read, observed.punted[chip]) if punt[0] in DELIVERED[chip])
+    for index, outcome in enumerate(outcomes):
+        for name, data in outcome.delivered:
             wanted = name, outcome.network, data
             got[wanted] -= 1
             if got[wanted] < 0:
-                return Mismatch("black", index, text(wanted), "no such frame for the CPU")
+                return Mismatch(port, index, text(wanted), "no such frame for the CPU")
     if left := +got:
-        return Mismatch("black", None, "no further frame for the CPU", text(left.most_common(1)[0][0]))
+        return Mismatch(port, None, "no further frame for the CPU", text(left.most_common(1)[0][0]))
     return None
 
 
@@ -108,7 +113,7 @@ def _punted(port: str, frames: list[Frame], outcomes: list[Outcome], observed: O
             wanted = (outcome.punt, outcome.network, outcome.whole or frames[index].data)
             waiting.setdefault(outcome.way, deque()).append((index, wanted))
     for got in map(_read, observed.punted[CHIP[port]]):
-        if got[0] in DELIVERED:
+        if got[0] in DELIVERED[CHIP[port]]:
             continue
         queue = next((queue for queue in waiting.values() if queue and queue[0][1] == got), None)
         if queue is None:

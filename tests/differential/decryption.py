@@ -119,7 +119,7 @@ class Inbound:
         all_counters = (*before, *(f"inner.{name}" for name in counters))
         match found:
             case (str(reason), bytes(frame)):
-                return Outcome(all_counters, delivered=(reason, frame), network=self.network)
+                return Outcome(all_counters, delivered=((reason, frame),), network=self.network)
             case Outcome():
                 lapsed = (*all_counters, *found.lapsed) if found.lapsed else ()
                 counted = (*all_counters, *found.counters)

@@ -65,11 +65,10 @@ def framed(port: str, mac: str, packet: bytes) -> bytes:
     return (header(port, mac, packet) + packet).ljust(MINIMUM, b"\0")
 
 
-def for_cpu(packet: bytes) -> bytes:
-    """The frame that the inner chip makes of a packet to the box: its port's address at both ends,
-    and no padding."""
-    ether_type = IPV6 if packet[0] >> 4 == 6 else IPV4
-    return bytes(Ether(dst=MAC_OF_PORT["red"], src=MAC_OF_PORT["red"], type=ether_type)) + packet
+def for_cpu(packet: bytes, port: str = "red") -> bytes:
+    """The frame that the chip of a port makes of a packet that was to leave there: the port's
+    address at both ends, and no padding."""
+    return header(port, MAC_OF_PORT[port], packet) + packet
 
 
 __all__ = ["ecn_behind_tunnel", "for_cpu", "forwarded", "framed", "unexpected", "with_ecn"]

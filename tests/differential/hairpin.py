@@ -43,4 +43,4 @@ class HairpinJudge(RedJudge):
 
 
 def _told(reason: str, data: bytes) -> Outcome:
-    return Outcome((*WAY, f"inner.punt_{reason}"), delivered=(f"{HAIRPIN} {reason}", for_cpu(data)))
+    return Outcome((*WAY, f"inner.punt_{reason}"), delivered=((f"{HAIRPIN} {reason}", for_cpu(data)),))

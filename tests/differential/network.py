@@ -6,11 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
 
-from .policy import Network
+from .policy import GROUPS, Network
 
 MAC_OF_PORT = {"red": "02:72:00:00:00:99", "black": "02:62:c0:00:02:01"}
 # In place of an Ethernet address: back to black, through another tunnel.
 BACK = "back"
+# The same of packets that have no station: why the CPU gets them.
+NO_HOST, NO_ROUTE = "host", "route"
 DEFAULT_HOP = {"red": "02:00:00:00:00:01", "black": "02:00:00:00:00:02"}
 LOCAL = {4: "192.0.2.1", 6: "2001:db8:c0::1"}
 RED_LOCAL = ("10.1.128.129/25", "2001:db8:1:8000::81/64")  # a part of each SPACE
@@ -40,6 +42,8 @@ MTU_PREFIXES = ("198.51.100.0/24", "2001:db8:cf::/48", "10.2.128.0/17", "2001:db
 # No SA's and no policy's.
 STRANGERS = {4: "203.0.113.77", 6: "2001:db8:ce::7"}
 PEERS = {4: ("192.0.2.2", "198.51.100.7"), 6: ("2001:db8:c0::2", "2001:db8:cf::7")}
+# The rows of those straight behind black, where no other station stands for them.
+PEER_HOSTS = {PEERS[4][0]: "02:de:00:00:00:04", PEERS[6][0]: "02:de:00:00:00:06"}
 
 
 def device_of(vlan: int) -> str:
@@ -67,43 +71,64 @@ class Gateway:
 @dataclass(frozen=True)
 class Paths:
     """The routes of a box, and the MTUs of its ports, 0 for any; `local` are the addresses at black
-    at which it is spoken to, by IP version. `backs`: behind tunnels, for packets out of others."""
+    at which it is spoken to, by IP version. `backs`: behind tunnels, for packets out of others.
+
+    `defaults`: by port the default next hop. It stands for hosts and gateways whose Ethernet
+    address is not known; without one they have no station."""
 
     gateways: tuple[Gateway, ...]
     mtu: int  # of black
     red_mtu: int
     local: dict[int, str] = field(default_factory=lambda: LOCAL)
     backs: tuple[Network, ...] = ()
+    defaults: dict[str, str] = field(default_factory=lambda: DEFAULT_HOP)
 
     def to(self, device: str, prefix: Network) -> tuple[str, int]:
         """Ethernet address and route's MTU: the longest route that holds the prefix, else the one
-        router inside it, else the default."""
+        host or router inside it, else the default; "" without any."""
+        gateway, mtu = self._gateway(device, prefix)
+        host = None if gateway else self._neighbours(device).get(str(prefix.network_address))
+        if host and prefix.prefixlen == prefix.max_prefixlen:
+            return host, mtu
+        return (gateway.mac if gateway else "") or self.defaults.get(device, ""), mtu
+
+    def _gateway(self, device: str, prefix: Network) -> tuple[Gateway | None, int]:
+        """The router that the rows of a prefix name, and the MTU of the route to all of it."""
         routes = [g for g in self.gateways if g.device == device and g.prefix.version == prefix.version]
         holding = [g for g in routes if prefix.subnet_of(g.prefix)]  # type: ignore[arg-type]
         if holding:
             best = max(holding, key=lambda g: g.prefix.prefixlen)
-            return best.mac, best.mtu
-        inside = {g.mac for g in routes if g.prefix.subnet_of(prefix)}  # type: ignore[arg-type]
-        return (inside.pop() if len(inside) == 1 else DEFAULT_HOP[device]), 0
+            return best, best.mtu
+        inside = {g.address: g for g in routes if g.prefix.subnet_of(prefix)}  # type: ignore[arg-type]
+        return (inside.popitem()[1] if len(inside) == 1 else None), 0
+
+    def _neighbours(self, device: str) -> dict[str, str]:
+        """Hosts straight behind a port that have rows."""
+        peers = PEER_HOSTS if device == "black" and device not in self.defaults else {}
+        return HOSTS[device] | peers
 
     def station(self, device: str, address: IPv4Address | IPv6Address, prefix: Network | None) -> str:
         """Who takes packets to an address behind a port, those of tunnels to black apart: the host
         that has it, else the longest route that holds it; the port's own networks lead to the
         default. Without a route, and for groups of hosts, the next hop of the prefix that their SA
-        or policy has, or the default."""
+        or policy has, or the default. Without all of these: NO_HOST or NO_ROUTE."""
         own = [ip_interface(own).network for own in NETWORKS[device]]
         near = [g for g in self.gateways if g.device == device and any(ip_address(g.address) in net for net in own)]
-        hosts = HOSTS[device] | {g.address: g.mac for g in near}
+        hosts = self._neighbours(device) | {g.address: g.mac for g in near if g.mac}
+        default = self.defaults.get(device, "")
         routes = dict.fromkeys(self.backs, BACK) if device == "red" else {}
-        routes |= dict.fromkeys(own, DEFAULT_HOP[device])
-        routes |= {gateway.prefix: gateway.mac for gateway in self.gateways if gateway.device == device}
-        holding = [] if address.is_multicast else [net for net in routes if address in net]
+        routes |= dict.fromkeys(own, default or NO_HOST)
+        routes |= {g.prefix: g.mac or default or NO_ROUTE for g in self.gateways if g.device == device}
+        to_group = any(address in group for group in GROUPS)
+        holding = [] if to_group else [net for net in routes if address in net]
         longest = routes[max(holding, key=lambda net: net.prefixlen)] if holding else ""
         if str(address) in hosts and longest != BACK:
             return hosts[str(address)]
         if longest:
             return longest
-        return DEFAULT_HOP[device] if prefix is None else self.to(device, prefix)[0]
+        gateway = self._gateway(device, prefix)[0] if prefix else None
+        lost = NO_ROUTE if gateway or to_group else NO_HOST
+        return (gateway.mac if gateway else "") or default or lost
 
     def to_host(self, device: str, address: str) -> tuple[str, int]:
         return self.to(device, ip_network(address))
@@ -121,7 +146,8 @@ class Paths:
             *(f"addr add {address} dev {port}" for port, own in NETWORKS.items() for address in own),
             f"addr add {OTHER_LOCAL}/24 dev black",
         ]
-        lines += [f"neigh add {host} lladdr {mac} dev {port}" for port in HOSTS for host, mac in HOSTS[port].items()]
+        hosts = [(port, *host) for port in HOSTS for host in self._neighbours(port).items()]
+        lines += [f"neigh add {host} lladdr {mac} dev {port}" for port, host, mac in hosts]
         lines.append(f"link set dev red address {MAC_OF_PORT['red']}")
         lines += [f"route add {prefix} dev black encap xfrm" for prefix in self.backs]
         return [*lines, *self.mtus(), *(line for gateway in self.gateways for line in gateway.lines())]

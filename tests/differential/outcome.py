@@ -79,8 +79,8 @@ class Outcome:
 
     `fast` and `way` say which order it keeps (docs/explanation/crypto-chip.md, Order; [reassembly],
     AHEAD). `whole`: the frame that is punted, if not the one that came. `delivered`: reason and
-    frame that the far chip gives the CPU; `network` is that of either. `lapsed`: `counters` if its
-    SA has reached its hard limit before.
+    frame of each that the far chip gives the CPU; `network` is that of either. `lapsed`: `counters`
+    if its SA has reached its hard limit before.
 
     `later`: it waits for the first fragment of its datagram; called when all frames have come, it
     says what becomes of it, or None if it waits on.
@@ -95,7 +95,7 @@ class Outcome:
     way: str = STRAIGHT
     whole: bytes = b""
     lapsed: tuple[str, ...] = ()
-    delivered: tuple[str, bytes] | None = None
+    delivered: tuple[tuple[str, bytes], ...] = ()
     network: int = 0
     later: Callable[[], Outcome | None] | None = None
 

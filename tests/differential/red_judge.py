@@ -11,9 +11,10 @@ from . import frame_judge
 from .addresses import Port
 from .configuration import Configuration
 from .ethernet import Frame, vlan
-from .forwarding import forwarded, framed
+from .forwarding import for_cpu, forwarded, framed
 from .icmp_errors import outgoing
 from .mtu import CUT_FIRST, LONGEST_ESP, LONGEST_PACKET, clear_pieces, esp_limit, esp_pieces, inner_mtu
+from .network import NO_HOST, NO_ROUTE
 from .outcome import Clear, Lost, Outcome, Protected, behind, ends
 from .reading import Reading
 from .reassembly import Reassembly
@@ -62,19 +63,18 @@ class RedJudge:
         paths, prefix = self.configuration.paths, policy.selector.dst
         return self._bypass(packet, data, paths.station("black", packet.dst, prefix), paths.to("black", prefix)[1])
 
-    def _bypass(self, packet: Reading, data: bytes, mac: str, route_mtu: int) -> Outcome:
+    def _bypass(self, packet: Reading, data: bytes, station: str, route_mtu: int) -> Outcome:
         """Cut or refused as by any router (RFC 1812 4.2.2.7, 4.3.3.1), or left to the CPU if there
-        are options to cut."""
-        before = ("inner.tx_bypass", "crypto.black_tx_packets")
+        are options to cut. Without a station the CPU gets each piece."""
         mtu = self._mtu(route_mtu)
         if len(data) <= mtu:
-            return Outcome((*before, "outer.tx_frames"), sent=(Clear(framed("black", mac, data)),))
+            return _at_black([data], station)
         if packet.dont_fragment or packet.header > IPV4_HEADER:
             return ends("inner.punt_mtu")
         pieces = clear_pieces(data, mtu)
         counters = ("inner.frag_packets", *("inner.frag_split",) * (len(pieces) - 1))
-        sent = tuple(Clear(framed("black", mac, piece)) for piece in pieces)
-        return Outcome((*counters, *(*before, "outer.tx_frames") * len(pieces)), sent=sent)
+        found = _at_black(pieces, station)
+        return replace(found, counters=(*counters, *found.counters))
 
     def _protect(self, sa: Sa, packet: Reading, data: bytes, mss: bool) -> Outcome:
         mac, route_mtu = self.configuration.paths.to_host("black", sa.dst)
@@ -103,6 +103,17 @@ class RedJudge:
     def _mtu(self, of_route: int) -> int:
         """A route's MTU bounds what it may be, and so does the port's."""
         return min(mtu for mtu in (of_route, self.configuration.paths.mtu, LONGEST_PACKET) if mtu)
+
+
+def _at_black(pieces: list[bytes], station: str) -> Outcome:
+    """What becomes of clear packets that the inner chip lets out."""
+    before = ("inner.tx_bypass", "crypto.black_tx_packets")
+    if station in (NO_HOST, NO_ROUTE):
+        reason = f"clear_{station}"
+        found = tuple((reason, for_cpu(piece, "black")) for piece in pieces)
+        return Outcome((*before, f"outer.punt_{reason}") * len(pieces), delivered=found)
+    sent = tuple(Clear(framed("black", station, piece)) for piece in pieces)
+    return Outcome((*before, "outer.tx_frames") * len(pieces), sent=sent)
 
 
 def _behind_esp(sa: Sa, data: bytes, mtu: int) -> tuple[str, ...]:

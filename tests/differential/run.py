@@ -15,6 +15,7 @@ from . import (
     bump_configuration,
     configuration,
     hairpin_configuration,
+    lost_configuration,
     red_frames,
     vrf_configuration,
     vrf_frames,
@@ -58,10 +59,12 @@ class Result:
 def make(seed: int, number: int, packets: int, suite_names: list[str], kind: str = "") -> tuple[Case, dict[str, float]]:
     """The case of that number under a seed, half of its packets to each port; and how long
     it took. `kind` is one of KINDS."""
-    dice = random.Random(f"{seed}/{number}/{kind}" if kind else f"{seed}/{number}")
+    name = f"{seed}/{number}/{kind}" if kind else f"{seed}/{number}"
+    dice = random.Random(name)
     start = time.process_time()
     of_box = KINDS[kind] if kind else bump_configuration if is_bump(number) else configuration
-    config = of_box.make(dice, suite_names)
+    # Dice of its own: the cases of old seeds stay what they were.
+    config = lost_configuration.change(random.Random(f"{name} lost"), of_box.make(dice, suite_names))
     half = packets // 2
     from_red = (vrf_frames if config.vrfs else red_frames).make(dice, config, half)
     frames = {"red": from_red, "black": black_frames.make(dice, config, packets - half)}
@@ -102,7 +105,7 @@ def run(seed: int, number: int, packets: int, suite_names: list[str], folder: Pa
     """Puts a case through a box, whose configuration, captures and input stay in `folder`."""
     case, seconds = make(seed, number, packets, suite_names, kind)
     begun = time.monotonic()
-    observed = box.run(case.config.batch(), case.frames, folder)
+    observed = box.run(case.config, case.frames, folder)
     simulated, checking = time.monotonic(), time.process_time()
     found = compare(case.frames, case.outcomes, observed)
     seconds |= {"simulation": simulated - begun, "comparison": time.process_time() - checking}
@@ -132,7 +135,7 @@ def narrow(case: Case, folder: Path) -> Mismatch:
     its last frame is to blame."""
 
     def differs(some: Frames) -> Mismatch | None:
-        return compare(some, judge(case.config, some), box.run(case.config.batch(), some, folder))
+        return compare(some, judge(case.config, some), box.run(case.config, some, folder))
 
     last = Mismatch("", None, "no difference", "one that only both directions together show")
     for port, these in case.frames.items():

@@ -18,6 +18,7 @@ import pytest
 from tests.differential import box, decryption, icmp_errors
 from tests.differential.box import Observed
 from tests.differential.comparison import compare
+from tests.differential.configuration import Configuration
 from tests.differential.ethernet import Frame, vlan
 from tests.differential.mismatch import CHIP, FAR, RECEIVED
 from tests.differential.outcome import HAIRPIN, Clear, Protected
@@ -46,7 +47,7 @@ TUNNELS = {
     "punt_icmp punt_other punt_extension_headers punt_policy "
     "drop_frag_conflict drop_frag_overlap "
     "punt_reasm drop_reasm_length drop_reasm_headers drop_reasm_ecn drop_reasm_overlap drop_reasm_duplicate reasm_datagrams "
-    "reasm_merged frag_packets frag_split tx_esp tx_bypass",
+    "reasm_merged frag_packets frag_split tx_esp tx_bypass punt_clear_host punt_clear_route",
 }
 BUMP = {
     "inner": "drop_rx_bad_fcs drop_rx_undersize drop_rx_oversize drop_ip_malformed drop_ip_checksum drop_policy "
@@ -69,7 +70,7 @@ APART = (
     "inner.tx_protect inner.tx_bypass inner.tx_frames inner.drop_policy inner.punt_policy inner.punt_ttl inner.punt_mtu "
     "inner.punt_local inner.punt_link_local inner.punt_vlan inner.drop_reasm_length inner.drop_frag_conflict "
     "inner.drop_selector_mismatch inner.drop_no_selector inner.punt_tunnel inner.punt_tunnel_ttl inner.punt_tunnel_host "
-    "inner.punt_tunnel_route outer.tx_esp outer.tx_frames"
+    "inner.punt_tunnel_route outer.tx_esp outer.tx_frames outer.punt_clear_route"
 )
 
 
@@ -77,7 +78,7 @@ APART = (
 HUB_RUNS, HUB_PACKETS = 3, 1_000
 BETWEEN = (
     "inner.tx_hairpin inner.rx_hairpin inner.drop_hairpin_clear inner.drop_selector_mismatch inner.punt_tunnel_ttl "
-    "inner.punt_clear_route inner.tx_frames"
+    "inner.punt_clear_route inner.tx_frames outer.punt_clear_host outer.punt_clear_route"
 )
 
 
@@ -125,7 +126,7 @@ def test_packets_between_tunnels_are_made_in_every_network(suite_names: list[str
         for outcome in case.outcomes["black"]:
             items = [item for item in outcome.back if isinstance(item, Protected)]
             between.update("a VRF" if vrf_of[item.sa] else "none" for item in items)
-            between.update([outcome.delivered[0]] if outcome.delivered else [])
+            between.update(reason for reason, _ in outcome.delivered)
     assert min(between[kind] for kind in ("a VRF", "none", f"{HAIRPIN} policy", f"{HAIRPIN} mtu")) >= 2, between
 
 
@@ -207,7 +208,7 @@ def test_comparison_sees_every_fault(tmp_path: Path, suite_names: list[str], num
     """What a box did is right; changed in any one way, it is not."""
     case, _ = make(SEED, number, 800, suite_names)
     assert case.config.bump == is_bump(number)
-    observed = box.run(case.config.batch(), case.frames, tmp_path)
+    observed = box.run(case.config, case.frames, tmp_path)
     assert compare(case.frames, case.outcomes, observed) is None
     unseen = [name for name, change in FAULTS.items() if not compare(case.frames, case.outcomes, change(observed))]
     assert not unseen
@@ -236,7 +237,7 @@ def test_the_frame_that_only_a_counter_tells_of_is_found(
     ]
     culprit = refused[len(refused) // 3]
 
-    def wrong_box(_batch: str, frames: dict[str, list[Frame]], _folder: Path) -> Observed:
+    def wrong_box(_configuration: Configuration, frames: dict[str, list[Frame]], _folder: Path) -> Observed:
         outcomes = judge(case.config, frames)
         counters = Counter(name for these in outcomes.values() for outcome in these for name in outcome.counters)
         counters.update({RECEIVED[port]: len(these) for port, these in frames.items()})
@@ -252,8 +253,8 @@ def test_the_frame_that_only_a_counter_tells_of_is_found(
                 for frame, outcome in zip(frames[port], these, strict=True)
                 if outcome.punt
             )
-            seen.punted["inner"].extend(
-                (f"punt: {outcome.delivered[0]}", outcome.delivered[1]) for outcome in these if outcome.delivered
+            seen.punted[CHIP[FAR[port]]].extend(
+                (f"punt: {reason}", frame) for outcome in these for reason, frame in outcome.delivered
             )
         return replace(seen, counters=dict(+counters))
 

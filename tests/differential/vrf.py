@@ -7,12 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
 
-from .network import BACK, Gateway, device_of
+from .network import BACK, NO_HOST, NO_ROUTE, Gateway, device_of
 from .policy import Network, Policy, Selector
 
 ANYTHING = {4: "0.0.0.0/0", 6: "::/0"}
-# Why the CPU gets a packet that has no station.
-NO_HOST, NO_ROUTE = "host", "route"
 
 
 @dataclass(frozen=True)
