@@ -122,6 +122,12 @@ PLANTED = {
         "& 1'h0);",
         "WRONG PACKET: a replay leaves",
     ),
+    "the CPU gets ESP of the outer chip": (
+        "outer/ClearJoin.sv",
+        ": io_in_bits_meta_header_meta_punt_toPunt;",
+        ": _slice_io_out_bits_punt_toPunt;",
+        "WRONG PACKET: a packet that came in elsewhere leaves to the CPU",
+    ),
     "the outer chip believes every CRC": (
         "outer/LinkRx.sv",
         "crcGood <= crcDifference == 32'h0;",

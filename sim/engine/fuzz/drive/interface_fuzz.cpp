@@ -18,7 +18,9 @@ InterfaceFuzz::InterfaceFuzz(std::unique_ptr<sim::Chip> chip, uint64_t seed, Kin
   port_.onPunt = [this](const Bytes& frame) { left(Exit::punt, frame, 0, false); };
   link_.sender.onSend = [this](Packet& packet) {
     packetsIn_++;
-    if (kind_.sequenceToChip && !packet.header.bypass)
+    if (packet.header.bypass)
+      judge_.bypassed(packet.given);
+    else if (kind_.sequenceToChip)
       judge_.numberedBy(packet.given, packet.header.sa, packet.sequence);
   };
   judge_.linkToCpu = kind_.sequenceToChip;

@@ -27,7 +27,7 @@ bool mayLeave(Entry entry, Exit exit, bool linkToCpu, bool linkToLink) {
 }  // namespace
 
 Bytes InterfaceJudge::give(Entry entry, size_t length) {
-  given_.push_back({entry, static_cast<uint16_t>(length), false, {}, std::vector<bool>((length + 7) / 8)});
+  given_.push_back({entry, static_cast<uint16_t>(length), false, false, {}, std::vector<bool>((length + 7) / 8)});
   return numbered(last(), length);
 }
 
@@ -97,7 +97,7 @@ std::optional<InterfaceJudge::Left> InterfaceJudge::left(Exit exit, const Bytes&
   Given& given = given_[packet];
   if (packet < first_) wrong("a packet of an earlier round");
   if (given.broken) wrong("a damaged frame");
-  if (!mayLeave(given.entry, exit, linkToCpu, linkToLink)) wrong("a packet that came in elsewhere");
+  if (!mayLeave(given.entry, exit, linkToCpu || given.bypassed, linkToLink)) wrong("a packet that came in elsewhere");
   // Between tunnels, packets came protected and leave protected.
   if (given.entry == Entry::link && exit == Exit::link && (bypass || !given.number))
     wrong("a packet between tunnels without protection");

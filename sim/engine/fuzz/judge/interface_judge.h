@@ -18,7 +18,7 @@ enum class Exit : uint8_t { mac, link, punt };
 // left() throws std::runtime_error on bytes that must not leave.
 class InterfaceJudge {
  public:
-  // Packets of the link may leave to the CPU, as the inner chip's do.
+  // All packets of the link may leave to the CPU, as the inner chip's do, not only those in BYPASS.
   bool linkToCpu = false;
   // A row leads packets of the link back to it.
   bool linkToLink = false;
@@ -28,7 +28,9 @@ class InterfaceJudge {
   uint32_t last() const { return static_cast<uint32_t>(given_.size()) - 1; }
   // The chip must drop it: its frame is damaged, too short or too long.
   void mustNotLeave(uint32_t packet) { given_[packet].broken = true; }
-  // Of a packet from the link that is not bypassed.
+  // Of a packet from the link in BYPASS.
+  void bypassed(uint32_t packet) { given_[packet].bypassed = true; }
+  // Of one that is not.
   void numberedBy(uint32_t packet, unsigned sa, uint64_t sequence) { given_[packet].number = {sa, sequence}; }
 
   struct Left {
@@ -47,7 +49,7 @@ class InterfaceJudge {
   struct Given {
     Entry entry;
     uint16_t length;
-    bool broken = false;
+    bool broken = false, bypassed = false;
     std::optional<std::pair<unsigned, uint64_t>> number;
     // The words that have left.
     std::vector<bool> left;
