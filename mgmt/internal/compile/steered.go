@@ -44,12 +44,10 @@ func (c *compiler) steering() error {
 	switch {
 	case c.standing == nil:
 		leads, s.Trees = steer.Leads(c.m), steer.Entries(c.m)
-	case steer.Closed(c.m) != c.m.Changes.Closed:
+	case steer.Turned(c.m):
 		return errWhole
 	default:
-		if !steer.Closed(c.m) {
-			s.Trees = steer.Changed(c.m)
-		}
+		s.Trees = steer.Changed(c.m)
 		var err error
 		if leads, err = c.touchedLeads(); err != nil {
 			return err

@@ -21,12 +21,12 @@ import (
 // Route is a route of Linux that leads out of a port, to an XFRM interface, elsewhere or nowhere.
 type Route struct {
 	Prefix netip.Prefix `json:"prefix"`
-	// Dev is the XFRM interface, if it leads to one. In the set [Steering] alone.
+	// Dev is the XFRM interface, if it leads to one. In sets that steer alone.
 	Dev string `json:"dev,omitempty"`
 	// VLAN is the ID of the VLAN of red that the hosts of a connected route in a VRF's table are
 	// in.
 	VLAN uint16 `json:"vlan,omitempty"`
-	// Elsewhere says that it leads out of another device, in that set.
+	// Elsewhere says that it leads out of another device, in those sets.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Via are its gateways, at most MostWays. Without any, hosts of the prefix are straight behind
 	// the port, or nothing is.
@@ -39,9 +39,15 @@ type Route struct {
 	Refused bool `json:"refused,omitempty"`
 }
 
-// Steering names the set of all routes of Linux, which say to which XFRM interface packets go. The
-// sets of ports have the names of their devices.
+// Steering names the set of all routes of Linux's main table, which say to which XFRM interface
+// packets go. The sets of ports have the names of their devices.
 const Steering = "xfrm"
+
+// SteeringOf names the same set of a VRF, by its table and its name.
+func SteeringOf(table uint32, vrf string) string { return Steering + " " + OfTable(table, vrf) }
+
+// Steers says whether a set is such a one.
+func Steers(set string) bool { return set == Steering || strings.HasPrefix(set, Steering+" ") }
 
 // OfTable names the set of the routes of a VRF, by its table and its name: another VRF that gets
 // the table has a set of its own.
@@ -49,8 +55,10 @@ func OfTable(table uint32, vrf string) string {
 	return tables + strconv.FormatUint(uint64(table), 10) + " " + vrf
 }
 
-// OfVRF says whether a set is that of a VRF.
-func OfVRF(set string) bool { return strings.HasPrefix(set, tables) }
+// OfVRF says whether a set is one of a VRF.
+func OfVRF(set string) bool {
+	return strings.HasPrefix(strings.TrimPrefix(set, Steering+" "), tables)
+}
 
 // tables starts the names of the sets of VRFs. No device has such a name.
 const tables = "table "
@@ -127,6 +135,13 @@ func (l *Routes) Somewhere() bool { return l.inTree > l.nowhere }
 
 // All gives them in the order of their prefixes.
 func (l *Routes) All() iter.Seq[*Route] { return l.tree.Scan }
+
+// ToInterfaces gives those to XFRM interfaces, likewise.
+func (l *Routes) ToInterfaces() iter.Seq[*Route] {
+	return func(yield func(*Route) bool) {
+		l.tree.Scan(func(r *Route) bool { return r.Dev == "" || yield(r) })
+	}
+}
 
 // Find is the route of a prefix, or nil.
 func (l *Routes) Find(p netip.Prefix) *Route {

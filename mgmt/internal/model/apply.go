@@ -14,7 +14,7 @@ import (
 // Apply carries one command out on the model and returns what it prints.
 func (m *Model) Apply(command xfrm.Command, l Listing) (string, error) {
 	if ofNetwork(command) {
-		m.Changes.Network = true
+		m.Changes.Network, m.Changes.Asked = true, !m.replacing
 	}
 	switch c := command.(type) {
 	case xfrm.StateAdd:
@@ -27,6 +27,7 @@ func (m *Model) Apply(command xfrm.Command, l Listing) (string, error) {
 		n := m.SAs.Len()
 		return l.count(fmt.Sprintf("\t SAD count %d\n", n), map[string]int{"count": n})
 	case xfrm.PolicyAdd:
+		m.Changes.Asked = true
 		return "", m.addPolicy(c)
 	case xfrm.PolicySelect:
 		return m.selectPolicies(c, l)

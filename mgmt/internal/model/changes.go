@@ -24,9 +24,13 @@ type Changes struct {
 	Network bool
 	// Hosts says that hosts which have rows of their own were changed.
 	Hosts bool
-	// Interfaces says whether the origin has XFRM interfaces, and Closed whether the chip had no
-	// room for all of Linux's routes to them.
-	Interfaces, Closed bool
+	// Asked says that a command asks for more than there is. One that takes a command back does
+	// not, nor does what follows Linux.
+	Asked bool
+	// Interfaces says whether the origin has XFRM interfaces. Closed are the sets of Linux's routes
+	// to them that the chip had no room for, in whole.
+	Interfaces bool
+	Closed     map[string]bool
 	// Networks are the numbers of the origin's VRFs, by name.
 	Networks map[string]int
 	// Routes are those that were learned, by set; nil for a prefix that has none any more.
@@ -38,7 +42,7 @@ func newChanges() Changes {
 	for _, set := range learned.Sets {
 		routes[set] = map[netip.Prefix]*learned.Route{}
 	}
-	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, false, false, map[string]int{}, routes}
+	return Changes{map[uint64]*SA{}, map[uint64]*SA{}, map[uint64]*Policy{}, map[uint64]*Policy{}, map[uint64]*SA{}, false, false, false, false, map[string]bool{}, map[string]int{}, routes}
 }
 
 // route notes a learned route of a set, which may be the first of its set.
@@ -94,7 +98,10 @@ func (m *Model) Begin() *Model {
 		routes[set] = of.Copy()
 	}
 	changes := newChanges()
-	changes.Interfaces, changes.Closed = len(m.Interfaces) > 0, m.FromLinux[learned.Steering].Refused() > 0
+	changes.Interfaces = len(m.Interfaces) > 0
+	for set, of := range m.FromLinux {
+		changes.Closed[set] = learned.Steers(set) && of.Refused() > 0
+	}
 	for _, v := range m.VRFs {
 		changes.Networks[v.Name] = v.Number
 	}

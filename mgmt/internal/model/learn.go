@@ -109,7 +109,7 @@ func (m *Model) LearnRoutes(dev string, changes []learned.Change) bool {
 		}
 		own, port = m.Inside(v.Name), xfrm.Red
 	}
-	onLink := func(p netip.Prefix) bool { return dev != learned.Steering && own.onLink(port, p) }
+	onLink := func(p netip.Prefix) bool { return !learned.Steers(dev) && own.onLink(port, p) }
 	for _, c := range changes {
 		old := routes.Find(c.Prefix)
 		if old == nil && c.Route == nil || old != nil && c.Route != nil && old.Same(c.Route) && !old.Refused {
@@ -146,21 +146,39 @@ func (m *Model) LoadRoute(dev string, r *learned.Route) {
 	m.FromLinux[dev].Set(r.Prefix, r)
 }
 
+// SteeringSet is the set of Linux's routes that steer packets of a VRF, or of none; empty: there is
+// no such VRF.
+func (m *Model) SteeringSet(vrf string) string {
+	if vrf == "" {
+		return learned.Steering
+	}
+	if v := m.vrf(vrf); v != nil {
+		return learned.SteeringOf(v.Table, v.Name)
+	}
+	return ""
+}
+
 // vrfOfSet is the VRF of a set of routes, or nil.
 func (m *Model) vrfOfSet(set string) *VRF {
-	i := slices.IndexFunc(m.VRFs, func(v VRF) bool { return learned.OfTable(v.Table, v.Name) == set })
+	i := slices.IndexFunc(m.VRFs, func(v VRF) bool {
+		return learned.OfTable(v.Table, v.Name) == set || learned.SteeringOf(v.Table, v.Name) == set
+	})
 	if i < 0 {
 		return nil
 	}
 	return &m.VRFs[i]
 }
 
-// NameOfSet is a set of routes as the metrics name it: that of a VRF has the VRF's name.
+// NameOfSet is a set of routes as the metrics name it: one of a VRF has the VRF's name.
 func (m *Model) NameOfSet(set string) string {
-	if v := m.vrfOfSet(set); v != nil {
-		return "vrf " + v.Name
+	v := m.vrfOfSet(set)
+	switch {
+	case v == nil:
+		return set
+	case learned.Steers(set):
+		return learned.Steering + " vrf " + v.Name
 	}
-	return set
+	return "vrf " + v.Name
 }
 
 // forgetApart forgets learned routes and hosts of VRFs that there are no more, or that have another

@@ -17,6 +17,7 @@ func (m *Model) Replace(commands []xfrm.Command) error {
 	if err := m.PutBack(commands); err != nil {
 		return err
 	}
+	m.Changes.Asked = true
 	return m.checkReplaced(before)
 }
 

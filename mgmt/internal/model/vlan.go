@@ -201,6 +201,9 @@ func (m *Model) Inside(vrf string) *Model {
 	if own := m.FromLinux[learned.OfTable(v.Table, v.Name)]; own != nil {
 		routes[xfrm.Red] = own
 	}
+	if own := m.FromLinux[learned.SteeringOf(v.Table, v.Name)]; own != nil {
+		routes[learned.Steering] = own
+	}
 	return &Model{
 		SAs: NewSAs(), Policies: NewPolicies(), FromLinux: routes, Changes: newChanges(), vrfName: v.Name, number: v.Number,
 		Network: Network{Addrs: v.Addrs, Routes: v.Routes, Neighs: v.Neighs, Links: m.Links, VLANs: m.VLANs, Learned: m.Learned, Interfaces: m.InterfacesOf(v.Name)},

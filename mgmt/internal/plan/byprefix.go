@@ -252,9 +252,12 @@ func (s *policyStep) plant(trees []planted) error {
 // many.
 const leastGivingWay = 16
 
-// giveWay takes some routes of Linux out of the tree, or all routes if they are not known yet. The
-// latter come back where there is room. False if there are none to take.
-func (s *policyStep) giveWay() bool {
+// giveWay takes some routes of Linux out of the ports' trees. False if there are none to take.
+func (s *policyStep) giveWay() bool { return s.giveWayZero() || s.giveWayApart(0, 0) }
+
+// giveWayZero takes some of network 0, or all routes if they are not known yet. The latter come
+// back where there is room.
+func (s *policyStep) giveWayZero() bool {
 	if !s.stands {
 		s.stands = true
 		s.clearRoutes()
@@ -273,7 +276,7 @@ func (s *policyStep) giveWay() bool {
 		}
 	}
 	if len(going) == 0 || s.apply(going) != nil {
-		return s.giveWayApart()
+		return false
 	}
 	s.changes = slices.DeleteFunc(s.changes, func(way compile.Way) bool { return left[way.Prefix] })
 	s.refused = slices.AppendSeq(s.refused, maps.Keys(left))

@@ -118,38 +118,35 @@ func (w *wayWriter) refuse(routes ...netip.Prefix) {
 	}
 }
 
-// giveWayApart takes all routes of Linux out of the trees of one VRF. False if there are none.
-func (w *wayWriter) giveWayApart() bool {
-	insides := w.m.Insides()
-	for _, network := range slices.Sorted(maps.Keys(w.ways.Apart)) {
-		own, n := insides[network], w.of(network)
-		var going []compile.Way
-		var routes []netip.Prefix
-		for _, p := range slices.SortedFunc(maps.Keys(n.hops()), learned.Compare) {
-			if own != nil { // else the VRF is gone
-				if way, is := own.WayOf(xfrm.Red, p); is && !way.Linux {
-					continue
-				}
+// leave takes all routes of Linux out of the trees of a VRF, by its inside, or nil if it is gone.
+// False if there are none.
+func (w *wayWriter) leave(own *model.Model) bool {
+	var going []compile.Way
+	var routes []netip.Prefix
+	for _, p := range slices.SortedFunc(maps.Keys(w.hops()), learned.Compare) {
+		if own != nil {
+			if way, is := own.WayOf(xfrm.Red, p); is && !way.Linux {
+				continue
 			}
-			going = append(going, compile.Way{Route: prefixes.Route{Prefix: p}, Linux: true})
-			routes = append(routes, p)
 		}
-		if len(going) > 0 && n.apply(going) == nil {
-			n.refuse(routes...)
-			return true
-		}
+		going = append(going, compile.Way{Route: prefixes.Route{Prefix: p}, Linux: true})
+		routes = append(routes, p)
 	}
-	return false
+	if len(going) == 0 || w.apply(going) != nil {
+		return false
+	}
+	w.refuse(routes...)
+	return true
 }
 
-// giveWay has routes of Linux in network 0 make room for a written one of a VRF.
+// giveWay has routes of Linux make room for a written one of a VRF.
 func (w *wayWriter) giveWay(way compile.Way) error {
 	for s := (policyStep{wayWriter: w.main}); ; {
 		err := w.apply([]compile.Way{way})
 		switch {
 		case !isFull(err):
 			return err
-		case !s.giveWay():
+		case !s.giveWay() && !w.emptyOther(-1, 0):
 			return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the routes of the VRF %s: %v", w.nameOf(w.network), err)}
 		}
 	}

@@ -45,13 +45,12 @@ func (w *wayWriter) steered(size int, now map[int]compile.Row) error {
 	if w.Target.Part == nil {
 		s.clearTrees(PhaseInsert, want.Trees)
 	}
-	for _, s.to = range slices.Backward(slices.Sorted(maps.Keys(want.Trees))) {
+	for _, s.to = range s.turns(want.Trees) {
 		if err := s.tree(want.Trees[s.to]); err != nil {
 			return err
 		}
 	}
 	s.clear(want)
-	w.Refused[learned.Steering] = s.closed
 	return nil
 }
 
@@ -77,7 +76,6 @@ type steerStep struct {
 	gone    []int               // rows that are cleared behind the trees
 	resumed bool                // the trees of a daemon of before are replaced
 	to      int                 // the network of the packets
-	closed  []netip.Prefix      // the route of Linux without room that empties network 0's tree
 }
 
 // adopt finds out which rows of before are those of leads, where that is not known: rows that say
@@ -211,54 +209,6 @@ func priorityOf(row compile.Row) uint64 { return regs.PrefixPolicyRow.Priority.G
 // fork is a prefix of the tree whose row is another.
 type fork = prefixes.Change
 
-// tree leads prefixes to the rows of their leads. Linux's routes out of red give way to it. If
-// there is no room all the same, and Linux has given some of its prefixes, it leads nowhere
-// ([steer.Closed]).
-func (s *steerStep) tree(want steer.Tree) error {
-	var gone, come []fork
-	if s.Target.Part == nil {
-		for p := range s.ways.Table.Policies(s.to) {
-			if _, stays := want[p]; !stays {
-				gone = append(gone, fork{Prefix: p})
-			}
-		}
-	}
-	for p, entry := range want {
-		f := s.forkOf(p, entry)
-		switch {
-		case int(f.Row) == s.ways.Table.PolicyOf(s.to, p):
-		case f.Row == 0:
-			gone = append(gone, f)
-		default:
-			come = append(come, f)
-		}
-	}
-	err := s.plant(gone, come)
-	if !isFull(err) {
-		return err
-	}
-	s.Shut = s.Shut || s.to == 0
-	if s.Target.Part != nil {
-		return s.close(err)
-	}
-	// The tree anew, without the nodes of the old one beside it, may have room.
-	s.write(PhaseInsert, s.ways.Table.ClearPolicies(s.to))
-	come = nil
-	for p, entry := range want {
-		if f := s.forkOf(p, entry); f.Row != 0 {
-			come = append(come, f)
-		}
-	}
-	err = s.plant(nil, come)
-	for routes := (policyStep{wayWriter: s.wayWriter}); isFull(err) && routes.giveWay(); {
-		err = s.plant(nil, come)
-	}
-	if isFull(err) {
-		return s.close(err)
-	}
-	return err
-}
-
 func (s *steerStep) forkOf(p netip.Prefix, entry steer.Lead) fork {
 	f := fork{Prefix: p}
 	switch entry.Kind {
@@ -269,24 +219,6 @@ func (s *steerStep) forkOf(p netip.Prefix, entry steer.Lead) fork {
 		f.Row = uint16(s.ways.Steered[entry][0])
 	}
 	return f
-}
-
-// close empties the tree, for which there is no room, and refuses a route of Linux, so that it
-// stays so until there is room for all. A change by hand is refused before, if it leaves no room,
-// and so is the tree of a VRF, which has written routes alone.
-func (s *steerStep) close(err error) error {
-	byHand := s.m.Changes.Network || len(s.m.Changes.Policies)+len(s.m.Changes.GonePolicies) > 0
-	for r := range s.m.FromLinux[learned.Steering].All() {
-		if byHand && !s.removeFirst || s.to != 0 {
-			break
-		}
-		if r.OnChip() {
-			s.closed = append(s.closed, r.Prefix)
-			s.write(PhaseInsert, s.ways.Table.ClearPolicies(0))
-			return nil
-		}
-	}
-	return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the routes to XFRM interfaces: %v", err)}
 }
 
 // plant makes changes of the tree, all at once; those that leave it come first. Where one root is

@@ -164,6 +164,8 @@ func (w *wayWriter) fit(changes []compile.Way) error {
 		return w.fit(changes[len(changes)/2:])
 	case !changes[0].Linux && w.network != 0:
 		return w.giveWay(changes[0])
+	case !changes[0].Linux && w.emptyOther(-1, 0):
+		return w.fit(changes)
 	case !changes[0].Linux:
 		return &compile.FullError{Err: xfrm.Errorf(xfrm.Pos{}, "no room for the route to %s: %v", changes[0].Prefix, err)}
 	}

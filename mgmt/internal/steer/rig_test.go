@@ -46,6 +46,14 @@ func (b *box) learn(changes ...learned.Change) {
 	}
 }
 
+// learnIn has Linux tell routes of the table of a VRF, or of the main one.
+func (b *box) learnIn(vrf string, changes ...learned.Change) {
+	b.T.Helper()
+	if taken, err := b.Daemon.LearnRoutes(b.model().SteeringSet(vrf), changes); err != nil || !taken {
+		b.T.Fatal(taken, err)
+	}
+}
+
 // toward is a route of Linux: to an interface, to "red", to "other" devices, nowhere ("blackhole"),
 // or none any more ("").
 func toward(prefix, dev string) learned.Change {
@@ -89,13 +97,16 @@ func (b *box) found(rules fakebox.Ternary, p testbox.Packet) string {
 
 // goes says how a packet from 10.1.0.9 leaves: by the SA of an SPI, or "dropped", "punted" or
 // "clear".
-func (b *box) goes(to string) string {
+func (b *box) goes(to string) string { return b.goesIn(0, to) }
+
+// goesIn is the same of a packet in a VLAN.
+func (b *box) goesIn(vlan int, to string) string {
 	b.T.Helper()
 	src := "10.1.0.9"
 	if strings.Contains(to, ":") {
 		src = "2001:db8:1::9"
 	}
-	row, err := b.Decide(b.RulesNow(), testbox.Packet{Src: netip.MustParseAddr(src), Dst: netip.MustParseAddr(to), Proto: 6, SPort: 7, DPort: 80})
+	row, err := b.Decide(b.RulesNow(), testbox.Packet{VLAN: vlan, Src: netip.MustParseAddr(src), Dst: netip.MustParseAddr(to), Proto: 6, SPort: 7, DPort: 80})
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -116,6 +127,14 @@ func (b *box) wants(to, want string) {
 	b.T.Helper()
 	if got := b.goes(to); got != want+" " {
 		b.T.Errorf("packets to %s are %s, want %s", to, got, want)
+	}
+}
+
+// wantsIn fails unless a packet in a VLAN leaves so.
+func (b *box) wantsIn(vlan int, to, want string) {
+	b.T.Helper()
+	if got := b.goesIn(vlan, to); got != want+" " {
+		b.T.Errorf("packets of VLAN %d to %s are %s, want %s", vlan, to, got, want)
 	}
 }
 

@@ -16,8 +16,9 @@
 // is routed to an interface, or nowhere, leaves in clear. A policy without if_id that protects or
 // drops packets and stands further ahead counts first, as in Linux.
 //
-// Each VRF with interfaces has a tree of its own, by its written routes alone. All its policies
-// without if_id come first, and need no route: none lets clear packets pass.
+// Each VRF with interfaces has a tree of its own, by its written routes and those of its table in
+// Linux. All its policies without if_id come first, and need no route: none lets clear packets
+// pass.
 package steer
 
 import (
@@ -53,11 +54,6 @@ type Lead struct {
 func Compare(a, b Lead) int {
 	return cmp.Or(cmp.Compare(a.Network, b.Network), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.IfID, b.IfID), learned.Compare(a.Dst, b.Dst))
 }
-
-// Closed says that the chip had no room for all of Linux's routes. A route that is not there would
-// give its packets to a shorter one, and so perhaps to another tunnel. So the tree is empty then:
-// policies with if_id are for no packet, until there is room for all routes.
-func Closed(m *model.Model) bool { return m.FromLinux[learned.Steering].Refused() > 0 }
 
 // Priority is where the rows of the tree of a network stand in the SPD. No policy of a VRF lets
 // clear packets pass.
@@ -125,7 +121,7 @@ func (n network) route(p netip.Prefix) (kind Kind, ifID uint32) {
 		if i := n.named(r.Dev); i != nil {
 			return Routed, i.IfID
 		}
-		return Dropped, 0 // Linux has the interface, and the box has not, or in a VRF
+		return Dropped, 0 // Linux has the interface, and the box has not, or in another network
 	case written || slices.ContainsFunc(n.own.Addrs, func(a model.Address) bool { return a.Prefix.Masked() == p }):
 		return Elsewhere, 0
 	case r == nil:
@@ -189,7 +185,7 @@ func At(m *model.Model, vrf string, addr netip.Addr) Lead {
 		return Lead{}
 	}
 	n := of(m, vrf)
-	if Closed(n.own) {
+	if n.closed() {
 		return Lead{}
 	}
 	kind, ifID := n.longest(host)
@@ -202,10 +198,11 @@ func At(m *model.Model, vrf string, addr netip.Addr) Lead {
 // Interface is the name of the interface to which packets of no VRF to an address are routed; "" if
 // they are not.
 func Interface(m *model.Model, addr netip.Addr) string {
-	if addr.IsMulticast() || Closed(m) {
+	n := of(m, "")
+	if addr.IsMulticast() || n.closed() {
 		return ""
 	}
-	if kind, ifID := of(m, "").longest(netip.PrefixFrom(addr, addr.BitLen())); kind == Routed {
+	if kind, ifID := n.longest(netip.PrefixFrom(addr, addr.BitLen())); kind == Routed {
 		for _, i := range m.Interfaces {
 			if i.IfID == ifID {
 				return i.Name
@@ -232,77 +229,4 @@ func (n network) entry(p netip.Prefix) Lead {
 		return Lead{}
 	}
 	return n.lead(kind)
-}
-
-// Tree has the prefixes of a network's tree, and where each leads.
-type Tree = map[netip.Prefix]Lead
-
-// Entries are all prefixes of the trees, by network: routes, and destinations of policies inside a
-// route to their interface.
-func Entries(m *model.Model) map[int]Tree {
-	out := map[int]Tree{}
-	for _, n := range networks(m) {
-		out[n.number] = n.entries()
-	}
-	return out
-}
-
-func (n network) entries() Tree {
-	out := Tree{}
-	if Closed(n.own) {
-		return out
-	}
-	add := func(p netip.Prefix) {
-		if _, twice := out[p]; twice {
-			return
-		}
-		if e := n.entry(p); e.Kind != Unsaid {
-			out[p] = e
-		}
-	}
-	add(xfrm.Everything)
-	add(xfrm.Everything6)
-	for _, r := range n.own.Routes {
-		add(r.Prefix)
-	}
-	for _, a := range n.own.Addrs {
-		add(a.Prefix.Masked())
-	}
-	for r := range n.own.FromLinux[learned.Steering].All() {
-		add(r.Prefix)
-	}
-	for _, i := range n.all.InterfacesOf(n.vrf) {
-		for p := range n.all.Policies.OfInterface(i.IfID) {
-			add(p.Dst)
-		}
-	}
-	return out
-}
-
-// Changed are the prefixes of the trees that routes which were learned may have changed: their own,
-// and destinations of policies inside. One that has left the tree is Unsaid. Learned routes are of
-// no VRF.
-func Changed(m *model.Model) map[int]Tree {
-	n, out := of(m, ""), Tree{}
-	interfaces := m.InterfacesOf("")
-	if len(interfaces) == 0 {
-		return nil
-	}
-	for p := range m.Changes.Routes[learned.Steering] {
-		if !learned.Treeable(p) || p.Addr().IsMulticast() {
-			continue
-		}
-		out[p] = n.entry(p)
-		for _, i := range interfaces {
-			for q := range m.Policies.OfInterfaceTo(i.IfID, p) {
-				if !p.Contains(q.Dst.Addr()) {
-					break
-				}
-				if q.Dst.Bits() > p.Bits() {
-					out[q.Dst] = n.entry(q.Dst)
-				}
-			}
-		}
-	}
-	return map[int]Tree{0: out}
 }

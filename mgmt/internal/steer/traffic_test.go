@@ -232,8 +232,10 @@ func listed(m *model.Model) (text string) {
 			text += fmt.Sprintf("route %s dev %s in network %d\n", r.Prefix, r.Place, network)
 		}
 	}
-	for r := range m.FromLinux[learned.Steering].All() {
-		text += fmt.Sprintf("Linux's %+v\n", *r)
+	for set, routes := range m.FromLinux {
+		for r := range routes.All() {
+			text += fmt.Sprintf("Linux's %+v in %s\n", *r, set)
+		}
 	}
 	return text
 }

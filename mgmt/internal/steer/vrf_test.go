@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/steer"
 	"sallyport/mgmt/internal/transport"
@@ -42,10 +43,11 @@ func (c *changer) inVRF(text string) string {
 }
 
 // TestVRFsUnderTraffic changes routes, policies, SAs and masters of three networks at random, one
-// at a time. At each moment every packet of each finds the decision of before or the one of after.
-// The next daemon finds all as it is, and everything computed anew is the same.
+// at a time. Routes are written, or Linux's of the table of a network. At each moment every packet
+// of each finds the decision of before or the one of after. The next daemon finds all as it is, and
+// everything computed anew is the same.
 func TestVRFsUnderTraffic(t *testing.T) {
-	changes, protected, moves := 0, map[uint32]int{}, 0
+	changes, protected, moves, learns := 0, map[uint32]int{}, 0, 0
 	for seed := range uint64(8) {
 		b := newBox(t, sized(8, 7))
 		c := &changer{Rand: rand.New(rand.NewPCG(seed, 29))}
@@ -55,8 +57,17 @@ func TestVRFsUnderTraffic(t *testing.T) {
 			for n := range packets {
 				packets[n].VLAN = []int{0, 10, 20}[c.IntN(3)]
 			}
-			text := ""
-			switch round % 4 {
+			text, set, routes := "", "", []learned.Change(nil)
+			switch round % 6 {
+			case 4, 5:
+				vrf := []string{"", "blue", "green"}[c.IntN(3)]
+				if set, routes = b.model().SteeringSet(vrf), c.routes(4); vrf != "" {
+					for _, r := range routes {
+						if r.Route != nil && r.Route.Dev != "" {
+							r.Route.Dev = fmt.Sprint("ipsec", 5+c.IntN(4)) // Linux alone has ipsec8
+						}
+					}
+				}
 			case 0, 1:
 				text = c.policy()
 			case 2:
@@ -74,7 +85,16 @@ func TestVRFsUnderTraffic(t *testing.T) {
 				text = fmt.Sprintf("link set ipsec%d %s\n", ifID, []string{"master blue", "master green", "nomaster"}[c.IntN(3)])
 				moves++
 			}
-			after := b.watched(packets, fmt.Sprintf("seed %d round %d: %s", seed, round, text), func() error { return b.Change(text) })
+			change := func() error { return b.Change(text) }
+			if set != "" && round%25 != 24 {
+				learns++
+				text = fmt.Sprint(set, routes)
+				change = func() error {
+					_, err := b.Daemon.LearnRoutes(set, routes)
+					return err
+				}
+			}
+			after := b.watched(packets, fmt.Sprintf("seed %d round %d: %s", seed, round, text), change)
 			if after == nil {
 				continue
 			}
@@ -89,9 +109,9 @@ func TestVRFsUnderTraffic(t *testing.T) {
 			}
 		}
 	}
-	t.Log("changes", changes, "moves", moves, "packets to interfaces that a policy is for", protected)
+	t.Log("changes", changes, "of Linux", learns, "moves", moves, "packets to interfaces that a policy is for", protected)
 	for _, ifID := range []uint32{1, 2, 5, 6} {
-		if changes < 500 || moves < 40 || protected[ifID] < 100 {
+		if changes < 500 || moves < 40 || learns < 200 || protected[ifID] < 100 {
 			t.Error("too few to show anything")
 		}
 	}
