@@ -279,7 +279,7 @@ type networks struct {
 	vrfs []punt.VRF
 }
 
-// VRFs are those that there are, with their VLANs.
+// VRFs are those that there are, with their VLANs and XFRM interfaces.
 func (n *networks) VRFs() ([]punt.VRF, error) {
 	v, err := n.d.view()
 	if err != nil || v.Model() == n.of {
@@ -288,6 +288,9 @@ func (n *networks) VRFs() ([]punt.VRF, error) {
 	n.of, n.vrfs = v.Model(), nil
 	for _, vrf := range n.of.VRFs {
 		own := punt.VRF{Name: vrf.Name, Table: vrf.Table, VLANs: map[uint16]punt.VLAN{}}
+		for _, i := range n.of.InterfacesOf(vrf.Name) {
+			own.Interfaces = append(own.Interfaces, i.Name)
+		}
 		for _, vlan := range n.of.VLANs {
 			if vlan.VRF == vrf.Name {
 				own.VLANs[vlan.ID] = punt.VLAN{Name: vlan.VLANName(), Protocol: vlan.Protocol}
@@ -306,10 +309,8 @@ func (d *Daemon) ignored() []string {
 	return d.host.devices.Ignored()
 }
 
-// Of is the box as what learns the routes of a VRF.
-func (n *networks) Of(vrf punt.VRF) rib.Box {
-	return router{n.d, learned.OfTable(vrf.Table, vrf.Name), new(string)}
-}
+// Of is the box as what learns the routes of a set of a VRF.
+func (n *networks) Of(set string) rib.Box { return router{n.d, set, new(string)} }
 
 // hostChanged gives the devices the addresses that their ports have after a change. An MTU takes
 // rights that the daemon has given up.

@@ -61,7 +61,7 @@ type engine struct {
 }
 
 // host makes Linux the host behind the ports of a rig, with the box's addresses.
-func (r *rig) host() *engine {
+func (r *rig) host(interfaces ...string) *engine {
 	r.t.Helper()
 	path := filepath.Join(r.dir, "box0.frames")
 	listener, err := net.Listen("unixpacket", path)
@@ -73,7 +73,7 @@ func (r *rig) host() *engine {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.daemon.OpenHost(frames, "sp-red", "sp-black", "sp-vpn", nil); err != nil {
+	if err := r.daemon.OpenHost(frames, "sp-red", "sp-black", "sp-vpn", interfaces); err != nil {
 		r.t.Fatal(err)
 	}
 	for device, address := range map[string]string{"sp-red": "10.1.0.1/24", "sp-black": "192.0.2.1/24"} {

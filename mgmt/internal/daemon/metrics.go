@@ -150,7 +150,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	m.tally.Collect(d.tallies, v.Model(), out)
 	for dev, routes := range v.Model().FromLinux {
-		if dev == learned.Steering && len(v.Model().Interfaces) == 0 {
+		if learned.Steers(dev) && len(v.Model().Interfaces) == 0 {
 			continue
 		}
 		dev = v.Model().NameOfSet(dev)
@@ -163,8 +163,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(m.over, prometheus.CounterValue, float64(routes.Over()), dev)
 		}
 		if d.host.apart != nil {
-			for vrf, over := range d.host.apart.Over() {
-				out <- prometheus.MustNewConstMetric(m.over, prometheus.CounterValue, float64(over), "vrf "+vrf)
+			for set, over := range d.host.apart.Over() {
+				out <- prometheus.MustNewConstMetric(m.over, prometheus.CounterValue, float64(over), set)
 			}
 		}
 	}

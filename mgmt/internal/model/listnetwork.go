@@ -166,7 +166,7 @@ func (m *Model) routeObjects() []routeJSON {
 	return out
 }
 
-// apartRoutes are Linux's routes of VRFs.
+// apartRoutes are Linux's routes of VRFs, those out of VLANs and then those to XFRM interfaces.
 func (m *Model) apartRoutes() iter.Seq2[VRF, *learned.Route] {
 	return func(yield func(VRF, *learned.Route) bool) {
 		for _, v := range m.VRFs {
@@ -177,12 +177,23 @@ func (m *Model) apartRoutes() iter.Seq2[VRF, *learned.Route] {
 					}
 				}
 			}
+			if routes := m.FromLinux[learned.SteeringOf(v.Table, v.Name)]; routes != nil {
+				for r := range routes.ToInterfaces() {
+					if !yield(v, r) {
+						return
+					}
+				}
+			}
 		}
 	}
 }
 
-// VLANOf is the VLAN that a route of Linux leads out of, in the VRF whose inside the model is.
+// VLANOf is the VLAN that a route of Linux leads out of, in the VRF whose inside the model is, or
+// the XFRM interface that it leads to.
 func (m *Model) VLANOf(r *learned.Route) string {
+	if r.Dev != "" {
+		return r.Dev
+	}
 	if len(r.Via) > 0 {
 		return m.HopVLAN(xfrm.Red, r.Via[0])
 	}
@@ -205,8 +216,8 @@ func (m *Model) linuxRoutes() iter.Seq2[string, *learned.Route] {
 				}
 			}
 		}
-		for r := range m.FromLinux[learned.Steering].All() {
-			if r.Dev != "" && !yield(r.Dev, r) {
+		for r := range m.FromLinux[learned.Steering].ToInterfaces() {
+			if !yield(r.Dev, r) {
 				return
 			}
 		}
@@ -298,6 +309,10 @@ type (
 		Routes  int      `json:"routes"`
 		Refused int      `json:"refused"`
 		Hosts   int      `json:"hosts"`
+		// ToXFRM is how many of Linux's routes lead to XFRM interfaces. They are Closed, all of
+		// them, where the chip has no room for some.
+		ToXFRM int  `json:"xfrm_routes,omitempty"`
+		Closed bool `json:"xfrm_refused,omitempty"`
 	}
 )
 
@@ -318,6 +333,12 @@ func (m *Model) showVRFs(l Listing) (string, error) {
 			o.Refused = routes.Refused() + routes.Long()
 			o.Routes = routes.Len() - o.Refused
 		}
+		if routes := m.FromLinux[learned.SteeringOf(v.Table, v.Name)]; routes != nil {
+			for range routes.ToInterfaces() {
+				o.ToXFRM++
+			}
+			o.Closed = routes.Refused() > 0
+		}
 		for hop := range m.Learned {
 			if hop.Network == v.Number {
 				o.Hosts++
@@ -330,7 +351,14 @@ func (m *Model) showVRFs(l Listing) (string, error) {
 	}
 	var b strings.Builder
 	for _, o := range out.VRFs {
-		fmt.Fprintf(&b, "%s table %d dev %s\n\tof Linux: routes %d refused %d hosts %d\n", o.Name, o.Table, strings.Join(append(o.VLANs, o.XFRM...), ","), o.Routes, o.Refused, o.Hosts)
+		fmt.Fprintf(&b, "%s table %d dev %s\n\tof Linux: routes %d refused %d hosts %d", o.Name, o.Table, strings.Join(append(o.VLANs, o.XFRM...), ","), o.Routes, o.Refused, o.Hosts)
+		if o.ToXFRM > 0 {
+			fmt.Fprintf(&b, " xfrm %d", o.ToXFRM)
+		}
+		if o.Closed {
+			b.WriteString(" (no room: no packet is routed to an XFRM interface)")
+		}
+		b.WriteString("\n")
 	}
 	for _, text := range out.Ignored {
 		fmt.Fprintf(&b, "ignored: %s\n", text)

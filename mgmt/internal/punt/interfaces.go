@@ -6,7 +6,10 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"sallyport/mgmt/internal/learned"
 )
 
 // Toward names the XFRM interface to which packets to an address are routed; "" if they are not.
@@ -51,6 +54,24 @@ func (i *interfaces) of(index int) *tap {
 		return nil
 	}
 	return i.taps[at]
+}
+
+// steer reads any route: to the first of its XFRM interfaces, unless a way is to a host at red too,
+// or else elsewhere.
+func (i *interfaces) steer(red func(way *netlink.NexthopInfo) bool) leadsTo {
+	return func(to *learned.Route, ways []*netlink.NexthopInfo) bool {
+		if to.Type != "" {
+			return true
+		}
+		for _, way := range ways {
+			if t := i.of(way.LinkIndex); t != nil && !slices.ContainsFunc(ways, red) {
+				to.Dev = t.name
+				return true
+			}
+		}
+		to.Elsewhere = len(ways) > 0
+		return to.Elsewhere
+	}
 }
 
 // receiving is the device at which a packet out of a tunnel comes in, or nil.

@@ -20,6 +20,10 @@ type members struct {
 	names  map[uint16]string // of the devices, by ID
 	own    map[uint16]uint32 // tables of the VRFs that VLANs are in in the box, by ID
 	tables map[uint32]bool   // whose routes are those of a VRF of the box
+	xfrm   map[string]uint32 // tables of the VRFs that XFRM interfaces are in in the box, by name
+	// steering are tables all of whose routes count, for their VRF has an XFRM interface in the box
+	// or in Linux.
+	steering map[uint32]bool
 
 	mu sync.Mutex
 	// ignored are what does not fit, each a sentence, and more how many are not named.
@@ -47,12 +51,15 @@ func (m *members) ignore(format string, args ...any) {
 // match compares what Linux has with the VRFs of the box. A VLAN that is in no device of Linux is
 // taken: rules of Linux may lead its packets to the table of the VRF.
 func (v *vlans) match(vrfs []VRF) *members {
-	m := &members{names: map[uint16]string{}, own: map[uint16]uint32{}, tables: map[uint32]bool{}}
+	m := &members{names: map[uint16]string{}, own: map[uint16]uint32{}, tables: map[uint32]bool{}, xfrm: map[string]uint32{}, steering: map[uint32]bool{}}
 	byTable, byName, byID := map[uint32]VRF{}, map[string]VRF{}, map[uint16]VRF{}
 	for _, of := range vrfs {
 		byTable[of.Table], byName[of.Name], m.tables[of.Table] = of, of, true
 		for id := range of.VLANs {
 			byID[id], m.own[id] = of, of.Table
+		}
+		for _, name := range of.Interfaces {
+			m.xfrm[name] = of.Table
 		}
 	}
 	for _, index := range slices.Sorted(maps.Keys(v.masters)) {
@@ -90,7 +97,31 @@ func (v *vlans) match(vrfs []VRF) *members {
 			m.names[l.id] = l.name
 		}
 	}
+	m.matchTunnels(v, byTable)
 	return m
+}
+
+// matchTunnels finds the tables that steer. Without devices of XFRM interfaces there are none.
+func (m *members) matchTunnels(v *vlans, byTable map[uint32]VRF) {
+	for _, index := range slices.Sorted(maps.Keys(v.tunnels)) {
+		l := v.tunnels[index]
+		own, has := m.xfrm[l.name]
+		if has {
+			m.steering[own] = m.tables[own]
+		}
+		above, in := v.masters[l.master]
+		switch {
+		case !in || has && above.table == own && above.kind == "VRF":
+			continue
+		case has:
+			m.ignore("the device %s is in the %s %s in Linux, and in the VRF %s in the box: Linux's routes over it in another table than %d lead to no tunnel", l.name, above.kind, above.name, byTable[own].Name, own)
+		default:
+			m.ignore("the device %s is in the %s %s in Linux, and in no VRF in the box: Linux's routes over it there lead to no tunnel", l.name, above.kind, above.name)
+		}
+		if above.kind == "VRF" && m.tables[above.table] {
+			m.steering[above.table] = true // the interface may come to it in the box
+		}
+	}
 }
 
 // Ignored are what Linux has of VRFs that does not fit the box's, each a sentence; none while they
@@ -122,13 +153,13 @@ func (d *Devices) nameOf(id uint16) string {
 
 // leads is how routes of a table are read: those of a VRF lead out of its VLANs. What others have
 // to do with VLANs of VRFs is named.
-func (m *members) leads(all *vlans, xfrm *interfaces, number int) leadsTo {
+func (m *members) leads(all *vlans, number int) leadsTo {
 	table := uint32(number)
 	return func(to *learned.Route, ways []*netlink.NexthopInfo) (found bool) {
 		found = to.Type != "" && m.tables[table]
 		for _, way := range ways {
-			if t := xfrm.of(way.LinkIndex); t != nil && m.tables[table] {
-				m.ignore("Linux has routes out of %s in the table %d: they are ignored, for routes of a VRF to XFRM interfaces are written ones alone", t.name, table)
+			if t := all.xfrm.of(way.LinkIndex); t != nil && m.tables[table] && m.xfrm[t.name] != table {
+				m.ignore("Linux has routes out of %s in the table %d, whose VRF does not have the interface in the box: they lead to no tunnel", t.name, table)
 			}
 			device := all.devices[way.LinkIndex]
 			own, apart := m.own[device.id]
@@ -158,4 +189,18 @@ func (m *members) leads(all *vlans, xfrm *interfaces, number int) leadsTo {
 		to.Via = to.Via[:min(len(to.Via), mostGateways)]
 		return found
 	}
+}
+
+// steers is how all routes of a table are read, as those of the main table are ([Devices.Routes]):
+// to the first XFRM interface, unless it leads out of a VLAN of the VRF too, or else elsewhere. The
+// box knows whether the interface is in the VRF.
+func (m *members) steers(all *vlans, number int) leadsTo {
+	table := uint32(number)
+	if !m.steering[table] {
+		return nil
+	}
+	return all.xfrm.steer(func(way *netlink.NexthopInfo) bool {
+		device, vlan := all.devices[way.LinkIndex]
+		return vlan && m.own[device.id] == table && m.names[device.id] == device.name
+	})
 }

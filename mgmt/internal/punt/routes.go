@@ -26,6 +26,9 @@ type RouteChange struct {
 	// those.
 	Replaces, Behind bool
 	Table            uint32 // of Linux
+	// Steers says that the route is one of all those of a VRF's table, which steer its packets. It
+	// may be told another time as one that leads out of a VLAN.
+	Steers bool
 }
 
 // RouteTable takes what Linux tells of its routes: all of them between Begin and Dumped, and then
@@ -81,7 +84,7 @@ func (d *Devices) Routes(ctx context.Context, set string, to RouteTable) error {
 }
 
 // TableRoutes tells the routes of the tables of VRFs, likewise. It also returns when a VLAN of red,
-// or a VRF, is another in Linux.
+// an XFRM interface or a VRF is another in Linux.
 func (d *Devices) TableRoutes(ctx context.Context, vrfs []VRF, to RouteTable) error {
 	var vlans *vlans
 	var now *members
@@ -92,8 +95,9 @@ func (d *Devices) TableRoutes(ctx context.Context, vrfs []VRF, to RouteTable) er
 			now = vlans.match(vrfs)
 			d.members.Store(now)
 		},
-		leads:   func(table int) leadsTo { return now.leads(vlans, &d.interfaces, table) },
-		address: func(index int) bool { _, ours := vlans.devices[index]; return ours },
+		leads:   func(table int) leadsTo { return now.leads(vlans, table) },
+		steers:  func(table int) leadsTo { return now.steers(vlans, table) },
+		address: func(index int) bool { return vlans.has(index) },
 		device:  func(u netlink.LinkUpdate) bool { return vlans.follow(u, u.Header.Type == unix.RTM_DELLINK) },
 	})
 }
@@ -103,6 +107,7 @@ type reading struct {
 	table   int                                  // that is listed; RT_TABLE_UNSPEC: all
 	devices func(all []netlink.Link)             // takes those that there are first
 	leads   func(table int) leadsTo              // reads routes of a table; nil: none
+	steers  func(table int) leadsTo              // likewise all that steer packets of a VRF
 	address func(index int) bool                 // an address of a device came or went
 	device  func(update netlink.LinkUpdate) bool // a device is another
 }
@@ -136,10 +141,7 @@ func (d *Devices) read(ctx context.Context, to RouteTable, r reading) error {
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		filter := &netlink.Route{Table: r.table}
 		err := netlink.RouteListFilteredIter(family, filter, netlink.RT_FILTER_TABLE, func(route netlink.Route) bool {
-			if change, ok := routeChange(r.leads, route); ok {
-				change.Behind = true
-				to.Change(change)
-			}
+			r.tell(to, route, func(change *RouteChange) { change.Behind = true })
 			return ctx.Err() == nil
 		})
 		if errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -159,12 +161,11 @@ func (d *Devices) read(ctx context.Context, to RouteTable, r reading) error {
 			if !ok {
 				return nil
 			}
-			if change, ok := routeChange(r.leads, u.Route); ok {
+			r.tell(to, u.Route, func(change *RouteChange) {
 				change.Gone = u.Type == unix.RTM_DELROUTE
 				change.Replaces = u.NlFlags&unix.NLM_F_REPLACE != 0
 				change.Behind = u.NlFlags&unix.NLM_F_APPEND != 0
-				to.Change(change)
-			}
+			})
 		case u, ok := <-addrs:
 			if !ok || r.address(u.LinkIndex) {
 				return nil
@@ -175,6 +176,20 @@ func (d *Devices) read(ctx context.Context, to RouteTable, r reading) error {
 			}
 		case <-ctx.Done():
 			return nil
+		}
+	}
+}
+
+// tell tells a table what Linux says of a route.
+func (r *reading) tell(to RouteTable, route netlink.Route, how func(change *RouteChange)) {
+	for n, reads := range []func(table int) leadsTo{r.leads, r.steers} {
+		if reads == nil {
+			continue
+		}
+		if change, ok := routeChange(reads, route); ok {
+			change.Steers = n == 1
+			how(&change)
+			to.Change(change)
 		}
 	}
 }
@@ -206,7 +221,7 @@ func (d *Devices) routesOf(set string) (leadsTo, int) {
 	case xfrm.Black:
 		return d.byPort(transport.PortBlack), d.taps[transport.PortBlack].index
 	}
-	return d.bySteering, -1
+	return d.interfaces.steer(func(way *netlink.NexthopInfo) bool { return way.LinkIndex == d.taps[transport.PortRed].index }), -1
 }
 
 // routeChange reads a route of a table.
@@ -253,23 +268,6 @@ func (d *Devices) byPort(port uint8) leadsTo {
 		to.Via = to.Via[:min(len(to.Via), mostGateways)]
 		return found
 	}
-}
-
-// bySteering reads any route: to the first of its XFRM interfaces, unless it leads out of red too,
-// or else elsewhere.
-func (d *Devices) bySteering(to *learned.Route, ways []*netlink.NexthopInfo) bool {
-	if to.Type != "" {
-		return true
-	}
-	red := func(way *netlink.NexthopInfo) bool { return way.LinkIndex == d.taps[transport.PortRed].index }
-	for _, way := range ways {
-		if t := d.interfaces.of(way.LinkIndex); t != nil && !slices.ContainsFunc(ways, red) {
-			to.Dev = t.name
-			return true
-		}
-	}
-	to.Elsewhere = len(ways) > 0
-	return to.Elsewhere
 }
 
 func gatewayOf(way *netlink.NexthopInfo) (netip.Addr, bool) {

@@ -17,9 +17,10 @@ import (
 
 // VRF is a network apart, as the box has it.
 type VRF struct {
-	Name  string
-	Table uint32
-	VLANs map[uint16]VLAN // of red, by ID
+	Name       string
+	Table      uint32
+	VLANs      map[uint16]VLAN // of red, by ID
+	Interfaces []string        // of XFRM
 }
 
 // VLAN is a VLAN of a VRF.
@@ -28,7 +29,7 @@ type VLAN struct {
 	Protocol uint16 // EtherType of its tag
 }
 
-// vlan is a device that Linux has for a VLAN of red.
+// vlan is a device that Linux has for a VLAN of red, or for an XFRM interface.
 type vlan struct {
 	name     string
 	index    int
@@ -45,16 +46,18 @@ type master struct {
 	table uint32 // of a VRF
 }
 
-// vlans are Linux's VLANs of red, and what may have them, by index.
+// vlans are Linux's VLANs of red, the devices of XFRM interfaces, and what may have them, by index.
 type vlans struct {
 	red     int // index of red's device
+	xfrm    *interfaces
 	devices map[int]vlan
+	tunnels map[int]vlan
 	masters map[int]master
 }
 
 // vlansOf reads the devices of Linux.
 func (d *Devices) vlansOf(links []netlink.Link) *vlans {
-	all := &vlans{d.taps[transport.PortRed].index, map[int]vlan{}, map[int]master{}}
+	all := &vlans{d.taps[transport.PortRed].index, &d.interfaces, map[int]vlan{}, map[int]vlan{}, map[int]master{}}
 	for _, link := range links {
 		all.take(link)
 	}
@@ -64,6 +67,10 @@ func (d *Devices) vlansOf(links []netlink.Link) *vlans {
 // take notes a device.
 func (v *vlans) take(link netlink.Link) {
 	at := link.Attrs()
+	if t := v.xfrm.of(at.Index); t != nil {
+		v.tunnels[at.Index] = vlan{name: t.name, index: at.Index, master: at.MasterIndex, up: at.Flags&net.FlagUp != 0}
+		return
+	}
 	switch l := link.(type) {
 	case *netlink.Vlan:
 		if at.ParentIndex == v.red && at.NetNsID <= 0 {
@@ -80,13 +87,21 @@ func (v *vlans) take(link netlink.Link) {
 // follow takes a change of a device, and says whether anything is other than before.
 func (v *vlans) follow(u netlink.LinkUpdate, gone bool) bool {
 	index := int(u.Index)
-	before, above := v.devices[index], v.masters[index]
+	before, tunnel, above := v.devices[index], v.tunnels[index], v.masters[index]
 	delete(v.devices, index)
+	delete(v.tunnels, index)
 	delete(v.masters, index)
 	if !gone {
 		v.take(u.Link)
 	}
-	return before != v.devices[index] || above != v.masters[index]
+	return before != v.devices[index] || tunnel != v.tunnels[index] || above != v.masters[index]
+}
+
+// has says whether a device is one of them.
+func (v *vlans) has(index int) bool {
+	_, vlan := v.devices[index]
+	_, tunnel := v.tunnels[index]
+	return vlan || tunnel
 }
 
 // devicesNow lists Linux's devices. A change meanwhile is told to who listens already.
@@ -105,5 +120,6 @@ func (v VRF) String() string {
 	for _, id := range slices.Sorted(maps.Keys(v.VLANs)) {
 		fmt.Fprintf(&b, " %d/%s/%d", id, v.VLANs[id].Name, v.VLANs[id].Protocol)
 	}
+	fmt.Fprint(&b, " ", v.Interfaces)
 	return b.String()
 }

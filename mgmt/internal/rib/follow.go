@@ -63,13 +63,13 @@ type Follower struct {
 
 // New makes the follower of a device of a box whose chip is meant for so many routes.
 func New(box Box, dev string, most int, log *slog.Logger) *Follower {
-	f := newFollower(box, dev, newRoom(most), log)
-	f.table.Tell = dev == learned.Steering // another route must not take those packets
-	return f
+	return newFollower(box, dev, dev == learned.Steering, newRoom(most), log)
 }
 
-func newFollower(box Box, dev string, room *room, log *slog.Logger) *Follower {
-	return &Follower{box: box, dev: dev, log: log, table: newTable(room), grace: Grace}
+func newFollower(box Box, dev string, steers bool, room *room, log *slog.Logger) *Follower {
+	f := &Follower{box: box, dev: dev, log: log, table: newTable(room), grace: Grace}
+	f.table.Tell = steers // another route must not take those packets
+	return f
 }
 
 // Over is how many routes of Linux had no room in the table.
@@ -197,10 +197,10 @@ func (f *Follower) step() (more bool, err error) {
 		said *bool
 		text string
 	}{
-		{has.Refused() > 0, &f.said.refused, "no room for some of Linux's routes on " + f.dev + ": the chip has the others"},
+		{has.Refused() > 0 && !f.table.Tell, &f.said.refused, "no room for some of Linux's routes on " + f.dev + ": the chip has the others"},
 		{over > 0, &f.said.over, "Linux has more routes on " + f.dev + " than the chip is meant for: the first ones stay"},
 		{wide > 0, &f.said.wide, "a route of Linux has more than 4 next hops: the chip shares its packets among the first 4"},
-		{has.Refused() > 0 && f.dev == learned.Steering, &f.said.closed, "no room for all routes to XFRM interfaces: no packet is routed to any until there is"},
+		{has.Refused() > 0 && f.table.Tell, &f.said.closed, "no room for all routes on " + f.dev + ": no packet is routed to any XFRM interface there until there is"},
 	} {
 		if note.is && !*note.said {
 			f.log.Warn(note.text, "routes", has.Len(), "refused", has.Refused())

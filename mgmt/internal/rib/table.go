@@ -42,15 +42,18 @@ func (t *Table) wake() {
 	}
 }
 
-// room is for so many routes, of one table or of several.
+// room is for so many routes, of one table or of several. Each table has a share, however many
+// routes the others have.
 type room struct {
-	most int64
-	used atomic.Int64
+	most  int64
+	share int
+	used  atomic.Int64
 }
 
 func newRoom(most int) *room { return &room{most: int64(most)} }
 
-func (r *room) full() bool { return r.used.Load() >= r.most }
+// full says whether there is no room for more routes of a table that has so many.
+func (r *room) full(count int) bool { return r.used.Load() >= r.most && count >= r.share }
 
 // add notes routes that came; those that went are below 0.
 func (t *Table) add(routes int) {
@@ -111,7 +114,7 @@ func (t *Table) Change(c punt.RouteChange) {
 	if !known && c.Gone && len(before) > 0 {
 		t.lost = true // which one is gone Linux says when it tells all of them again
 	}
-	if len(after) > len(before) && t.room.full() {
+	if len(after) > len(before) && t.room.full(t.count) {
 		t.over++
 		t.lost = true
 		if t.Tell && !t.excess.IsValid() {
@@ -205,5 +208,5 @@ func (t *Table) Counts() (over, wide uint64) {
 func (t *Table) HasRoom() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.lost && !t.room.full()
+	return t.lost && !t.room.full(t.count)
 }

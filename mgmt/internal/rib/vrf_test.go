@@ -13,7 +13,6 @@ import (
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
-	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/testbox"
@@ -233,7 +232,7 @@ func TestNextVRF(t *testing.T) {
 	t.Run("late follower", func(t *testing.T) {
 		b := apart{newBox(t, 8), &sync.Mutex{}}
 		b.must(customers)
-		f := newFollower(b.Of(punt.VRF{Name: "blue", Table: 10}), "the VRF blue", newRoom(10), slog.New(slog.DiscardHandler))
+		f := newFollower(b.Of(learned.OfTable(10, "blue")), "the VRF blue", false, newRoom(10), slog.New(slog.DiscardHandler))
 		f.table.Change(told("&", "10.3.0.0/16", 20, "10.1.0.2"))
 		turn := func() {
 			t.Helper()

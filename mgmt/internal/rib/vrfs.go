@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/punt"
 )
 
@@ -18,8 +19,8 @@ import (
 type VRFBox interface {
 	// VRFs are those that there are. It costs little while they are the same.
 	VRFs() ([]punt.VRF, error)
-	// Of is the box as what learns the routes of a VRF.
-	Of(vrf punt.VRF) Box
+	// Of is the box as what learns the routes of a set of a VRF.
+	Of(set string) Box
 }
 
 // Tables tells Linux's routes of the tables of VRFs until ctx ends, changes were lost, or Linux has
@@ -32,12 +33,16 @@ type Tables interface {
 // look is how often the box is asked which VRFs it has.
 const look = time.Second
 
+// mostVRFs is how many VRFs a box has.
+const mostVRFs = 62
+
 // VRFs keep the routes of VRFs as Linux has them in their tables. One listener reads all tables,
-// and each VRF has a follower. The followers share the room that the chip has.
+// and each VRF has two followers: of the routes out of its VLANs, and of all, which steer packets
+// to XFRM interfaces. The followers of a kind share the room that the chip has.
 type VRFs struct {
-	box  VRFBox
-	log  *slog.Logger
-	room *room
+	box         VRFBox
+	log         *slog.Logger
+	room, steer *room
 
 	ignored []string // as the log has it
 
@@ -45,25 +50,31 @@ type VRFs struct {
 	followers map[uint32]*following // by table
 }
 
-// following is a follower at work.
+// following are the followers of a VRF at work.
 type following struct {
-	*Follower
-	vrf punt.VRF
-	end func()
+	ways, steer *Follower
+	vrf         punt.VRF
+	end         func()
 }
+
+func (f *following) both() [2]*Follower { return [2]*Follower{f.ways, f.steer} }
 
 // NewVRFs makes them for a box whose chip is meant for so many routes.
 func NewVRFs(box VRFBox, most int, log *slog.Logger) *VRFs {
-	return &VRFs{box: box, log: log, room: newRoom(most), followers: map[uint32]*following{}}
+	shared := func() *room { return &room{most: int64(most), share: most / mostVRFs} }
+	return &VRFs{box: box, log: log, room: shared(), steer: shared(), followers: map[uint32]*following{}}
 }
 
-// Over is how many routes of Linux had no room in the tables, by VRF.
+// Over is how many routes of Linux had no room in the tables, by set as the metrics name it.
 func (v *VRFs) Over() map[string]uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	out := map[string]uint64{}
 	for _, f := range v.followers {
-		out[f.vrf.Name] = f.Over()
+		out["vrf "+f.vrf.Name] = f.ways.Over()
+		if len(f.vrf.Interfaces) > 0 {
+			out[learned.Steering+" vrf "+f.vrf.Name] = f.steer.Over()
+		}
 	}
 	return out
 }
@@ -128,7 +139,9 @@ func same(a, b punt.VRF) bool { return a.String() == b.String() }
 func (v *VRFs) listen(ctx context.Context, from Tables, vrfs []punt.VRF, to tables) error {
 	return retold(ctx, func(once context.Context, cancel context.CancelFunc) error {
 		for _, f := range to {
-			f.resync.Store(&cancel)
+			for _, one := range f.both() {
+				one.resync.Store(&cancel)
+			}
 		}
 		return from.TableRoutes(once, vrfs, to)
 	})
@@ -143,15 +156,23 @@ func (v *VRFs) follow(ctx context.Context, group *errgroup.Group, vrfs []punt.VR
 		f := v.followers[vrf.Table]
 		if f == nil || f.vrf.Name != vrf.Name {
 			own, end := context.WithCancel(ctx)
-			f = &following{newFollower(v.box.Of(vrf), "the VRF "+vrf.Name, v.room, v.log), vrf, end}
-			group.Go(func() error { return f.apply(own) })
+			f = &following{
+				newFollower(v.box.Of(learned.OfTable(vrf.Table, vrf.Name)), "the VRF "+vrf.Name, false, v.room, v.log),
+				newFollower(v.box.Of(learned.SteeringOf(vrf.Table, vrf.Name)), learned.Steering+" in the VRF "+vrf.Name, true, v.steer, v.log), vrf, end,
+			}
+			for _, one := range f.both() {
+				group.Go(func() error { return one.apply(own) })
+			}
 		}
+		f.vrf = vrf // it may have other interfaces
 		to[vrf.Table] = f
 	}
 	for table, f := range v.followers {
 		if to[table] != f {
 			f.end()
-			f.table.Begin() // which gives its room back
+			for _, one := range f.both() {
+				one.table.Begin() // which gives its room back
+			}
 		}
 	}
 	v.followers = to
@@ -164,20 +185,28 @@ type tables map[uint32]*following
 // Begin says that Linux tells all its routes now.
 func (t tables) Begin() {
 	for _, f := range t {
-		f.table.Begin()
+		for _, one := range f.both() {
+			one.table.Begin()
+		}
 	}
 }
 
 // Change takes a route.
 func (t tables) Change(c punt.RouteChange) {
-	if f := t[c.Table]; f != nil {
-		f.table.Change(c)
+	switch f := t[c.Table]; {
+	case f == nil:
+	case c.Steers:
+		f.steer.table.Change(c)
+	default:
+		f.ways.table.Change(c)
 	}
 }
 
 // Dumped says that Linux has told all of them.
 func (t tables) Dumped() {
 	for _, f := range t {
-		f.table.Dumped()
+		for _, one := range f.both() {
+			one.table.Dumped()
+		}
 	}
 }

@@ -42,7 +42,7 @@ func (a apart) VRFs() (out []punt.VRF, err error) {
 	return out, nil
 }
 
-func (a apart) Of(vrf punt.VRF) Box { return ofVRF{a, learned.OfTable(vrf.Table, vrf.Name)} }
+func (a apart) Of(set string) Box { return ofVRF{a, set} }
 
 type ofVRF struct {
 	apart
@@ -70,7 +70,15 @@ func (o ofVRF) LearnedRoutes() (*learned.Routes, error) {
 type linux struct {
 	mu     sync.Mutex
 	routes map[uint32][]string // prefixes, by table
+	steers map[uint32][]string // and those of routes to ipsec7
 	asked  [][]punt.VRF
+}
+
+// steer has Linux have routes of a table to ipsec7.
+func (l *linux) steer(table uint32, prefixes ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.steers[table] = prefixes
 }
 
 func (l *linux) set(table uint32, prefixes ...string) {
@@ -88,6 +96,13 @@ func (l *linux) TableRoutes(_ context.Context, vrfs []punt.VRF, to punt.RouteTab
 		for _, prefix := range l.routes[table] {
 			change := told("&", prefix, 20, "10.1.0.2")
 			change.Table = table
+			to.Change(change)
+		}
+	}
+	for _, table := range slices.Sorted(maps.Keys(l.steers)) {
+		for _, prefix := range l.steers[table] {
+			change := told("&", prefix, 20)
+			change.Route.Dev, change.Steers, change.Table = "ipsec7", true, table
 			to.Change(change)
 		}
 	}
@@ -135,7 +150,7 @@ func TestFollowVRFs(t *testing.T) {
 	until("blue2 ")
 	b.must("link add green type vrf table 20\n")
 	until("blue2 green1 ") // there is room for 3
-	if over := v.Over(); over["green"] == 0 || over["blue"] != 0 {
+	if over := v.Over(); over["vrf green"] == 0 || over["vrf blue"] != 0 {
 		t.Errorf("no room for %v", over)
 	}
 	l.set(10, "10.4.0.0/16")
@@ -208,5 +223,61 @@ func TestInterfacesTakeRoom(t *testing.T) {
 	b.Must(routes)
 	if now := lost(); now <= full {
 		t.Errorf("%d of Linux's routes have no room before, and %d beside blue's", full, now)
+	}
+}
+
+// TestSteeringFollowers: Linux's routes that steer packets of a VRF come beside those out of its
+// VLANs, and go with the VRF. A VRF has its share of their room, however many others have. Without
+// room for all of them the box knows of one, as refused.
+func TestSteeringFollowers(t *testing.T) {
+	b := apart{newBox(t, 8), &sync.Mutex{}}
+	b.must(customers)
+	l := &linux{routes: map[uint32][]string{}, steers: map[uint32][]string{}}
+	l.set(10, "10.9.0.0/16")
+	var many []string
+	for n := range 200 {
+		many = append(many, fmt.Sprintf("20.0.%d.0/24", n))
+	}
+	l.steer(10, many...)
+	l.steer(20, many[:2]...)
+	log := &testbox.Log{}
+	v := NewVRFs(b, 2*mostVRFs, slog.New(slog.NewTextHandler(log, nil)))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- v.Follow(ctx, l) }()
+	until := func(want string) {
+		t.Helper()
+		got := ""
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			look, err := b.Daemon.Look()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = ""
+			for _, set := range []string{learned.OfTable(10, "blue"), learned.SteeringOf(10, "blue"), learned.SteeringOf(20, "green")} {
+				if routes := look.Model().FromLinux[set]; routes != nil {
+					got += fmt.Sprintf("%s: %d, %d refused; ", set, routes.Len(), routes.Refused())
+				}
+			}
+			if got == want {
+				return
+			}
+		}
+		t.Fatalf("the sets are %s want %s", got, want)
+	}
+	const ways = "table 10 blue: 1, 0 refused; "
+	until(ways + "xfrm table 10 blue: 125, 1 refused; xfrm table 20 green: 2, 0 refused; ")
+	l.steer(10, many[:100]...)
+	until(ways + "xfrm table 10 blue: 100, 0 refused; xfrm table 20 green: 2, 0 refused; ")
+	b.must("link set red.20 nomaster\nlink del green\n")
+	until(ways + "xfrm table 10 blue: 100, 0 refused; ")
+	l.steer(10)
+	until(ways + "xfrm table 10 blue: 0, 0 refused; ")
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if said := "no room for all routes on xfrm in the VRF blue: no packet is routed to any XFRM interface there until there is"; !strings.Contains(log.String(), said) {
+		t.Error(log)
 	}
 }

@@ -40,7 +40,7 @@ func TestMillionChanges(t *testing.T) {
 		b := &memory{has: learned.New()}
 		before := via("30.0.0.0/16", "10.1.0.2")
 		b.has.Set(before.Prefix, before.Route)
-		f := newFollower(b, "red", newRoom(most), slog.New(slog.DiscardHandler))
+		f := newFollower(b, "red", false, newRoom(most), slog.New(slog.DiscardHandler))
 		want := map[string]string{}
 		tell := func(how, prefix, gateway string) {
 			f.table.Change(told(how, prefix, 20, gateway))
@@ -107,7 +107,7 @@ func TestMillionChanges(t *testing.T) {
 // TestDisobeyed: the log names a route that the chip cannot have whenever Linux has a new one.
 func TestDisobeyed(t *testing.T) {
 	var log strings.Builder
-	f := newFollower(&memory{has: learned.New()}, "red", newRoom(100), slog.New(slog.NewTextHandler(&log, nil)))
+	f := newFollower(&memory{has: learned.New()}, "red", false, newRoom(100), slog.New(slog.NewTextHandler(&log, nil)))
 	nowhere := told("+", "2001:db8:9::1/128", 20)
 	nowhere.Route.Type = "blackhole"
 	for _, step := range []struct {
