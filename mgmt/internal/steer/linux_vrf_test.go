@@ -4,10 +4,12 @@ package steer_test
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -123,7 +125,8 @@ func many(count int, dev string) (all []learned.Change) {
 
 // TestRoomOfVRFs: where the chip has no room for Linux's routes of all networks, the one with most
 // has none to its interfaces, until there is room. So none keeps those with fewer out, whichever
-// came first, nor written ones. A written route for which there is no room all the same is refused.
+// came first, nor written ones, and no packet takes another tunnel meanwhile. A written route for
+// which there is no room all the same is refused.
 func TestRoomOfVRFs(t *testing.T) {
 	vlans := map[string]int{"": 0, "blue": 10, "green": 20}
 	devices := map[string]string{"": "ipsec1", "blue": "ipsec5", "green": "ipsec6"}
@@ -147,7 +150,17 @@ func TestRoomOfVRFs(t *testing.T) {
 		if refused(much) > 0 {
 			t.Fatal(much, " has no room")
 		}
-		b.learnIn(less, some...)
+		var packets []testbox.Packet
+		for _, c := range some[:40] {
+			for _, vlan := range []int{vlans[much], vlans[less]} {
+				packets = append(packets, testbox.Packet{VLAN: vlan, Src: netip.MustParseAddr("10.1.0.9"), Dst: c.Prefix.Addr().Next(), Proto: 6, SPort: 7, DPort: 80})
+			}
+		}
+		set := b.model().SteeringSet(less)
+		b.watched(packets, fmt.Sprint(order), func() error {
+			_, err := b.Daemon.LearnRoutes(set, some)
+			return err
+		})
 		if refused(less) > 0 || refused(much) == 0 {
 			t.Errorf("%v: %d of the fewer are refused, and %d of the others", order, refused(less), refused(much))
 		}
