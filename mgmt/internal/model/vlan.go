@@ -149,8 +149,8 @@ func (m *Model) checkHop(hop netip.Addr, dev string, pos xfrm.Pos) error {
 	return nil
 }
 
-// mostVRFs is how many networks the inner chip has besides network 0.
-const mostVRFs = 63
+// MostVRFs is how many networks the inner chip has besides network 0.
+const MostVRFs = 63
 
 // noVRF refuses a name that is of no VRF.
 func (m *Model) noVRF(name string, pos xfrm.Pos) error {
@@ -294,12 +294,12 @@ func (m *Model) addVRF(c xfrm.VRF) error {
 		}
 		taken[v.Number] = true
 	}
-	if len(m.VRFs) == mostVRFs {
-		return xfrm.Errorf(c.Pos, "no room for the VRF %s: the inner chip has %d networks for VRFs, and all are in use", c.Name, mostVRFs)
+	if len(m.VRFs) == MostVRFs {
+		return xfrm.Errorf(c.Pos, "no room for the VRF %s: the inner chip has %d networks for VRFs, and all are in use", c.Name, MostVRFs)
 	}
 	number, had := m.Changes.Networks[c.Name]
-	for next := 1; !had && next <= mostVRFs && number == 0; next++ {
-		if n := (m.LastNetwork+next-1)%mostVRFs + 1; !taken[n] {
+	for next := 1; !had && next <= MostVRFs && number == 0; next++ {
+		if n := (m.LastNetwork+next-1)%MostVRFs + 1; !taken[n] {
 			number, m.LastNetwork = n, n
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sallyport/mgmt/internal/compile"
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/transport"

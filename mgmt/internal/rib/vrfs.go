@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
 )
 
@@ -32,9 +33,6 @@ type Tables interface {
 
 // look is how often the box is asked which VRFs it has.
 const look = time.Second
-
-// mostVRFs is how many VRFs a box has.
-const mostVRFs = 62
 
 // VRFs keep the routes of VRFs as Linux has them in their tables. One listener reads all tables,
 // and each VRF has two followers: of the routes out of its VLANs, and of all, which steer packets
@@ -61,7 +59,7 @@ func (f *following) both() [2]*Follower { return [2]*Follower{f.ways, f.steer} }
 
 // NewVRFs makes them for a box whose chip is meant for so many routes.
 func NewVRFs(box VRFBox, most int, log *slog.Logger) *VRFs {
-	shared := func() *room { return &room{most: int64(most), share: most / mostVRFs} }
+	shared := func() *room { return &room{most: int64(most), share: most / model.MostVRFs} }
 	return &VRFs{box: box, log: log, room: shared(), steer: shared(), followers: map[uint32]*following{}}
 }
 

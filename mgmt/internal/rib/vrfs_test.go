@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/xfrm"
@@ -241,7 +242,7 @@ func TestSteeringFollowers(t *testing.T) {
 	l.steer(10, many...)
 	l.steer(20, many[:2]...)
 	log := &testbox.Log{}
-	v := NewVRFs(b, 2*mostVRFs, slog.New(slog.NewTextHandler(log, nil)))
+	v := NewVRFs(b, 2*model.MostVRFs, slog.New(slog.NewTextHandler(log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- v.Follow(ctx, l) }()
@@ -266,7 +267,7 @@ func TestSteeringFollowers(t *testing.T) {
 		t.Fatalf("the sets are %s want %s", got, want)
 	}
 	const ways = "table 10 blue: 1, 0 refused; "
-	until(ways + "xfrm table 10 blue: 125, 1 refused; xfrm table 20 green: 2, 0 refused; ")
+	until(ways + "xfrm table 10 blue: 127, 1 refused; xfrm table 20 green: 2, 0 refused; ")
 	l.steer(10, many[:100]...)
 	until(ways + "xfrm table 10 blue: 100, 0 refused; xfrm table 20 green: 2, 0 refused; ")
 	b.must("link set red.20 nomaster\nlink del green\n")
