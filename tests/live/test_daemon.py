@@ -254,7 +254,7 @@ def test_hosts_and_routes_of_black_lead_clear_packets(tmp_path: Path) -> None:
         with managed(box, tmp_path) as daemon:
             for host in (PEER, SECOND_PEER):
                 assert int(red.python(REACH, host)) > 0
-                assert red.python(PING, host, 5) == "5\n"
+                assert red.python(PING, host, 3) == "3\n"  # as many as may wait
             assert red.python(HEAR, SILENT_PEER, 64) == f"3 1 {BOX[0][0]}\n"
             assert red.python(HEAR, FAR_HOST, 64) == f"3 0 {BOX[0][0]}\n"
             assert set(daemon.sallyctl("neigh", "show").stdout.splitlines()) == {
