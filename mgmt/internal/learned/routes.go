@@ -127,6 +127,9 @@ func (l *Routes) Long() int { return l.long }
 // Via are the gateways of those in the chip's tree, with how many routes lead to each.
 func (l *Routes) Via() map[netip.Addr]int { return l.via }
 
+// InTree is how many the chip's tree has.
+func (l *Routes) InTree() int { return l.inTree }
+
 // Nowhere says whether any in the tree leads nowhere.
 func (l *Routes) Nowhere() bool { return l.nowhere > 0 }
 

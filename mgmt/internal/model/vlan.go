@@ -91,8 +91,12 @@ func (m *Model) TagsOf(vlan string) []byte {
 }
 
 // HopVLAN is the VLAN of a next hop: from its neighbour line, else from the route by it, else from
-// the longest network or route that it is straight behind. In a VRF, Linux's routes count too.
+// the longest network or route that it is straight behind. In a VRF, Linux's routes count too. An
+// address that is not valid is the default next hop, in no VLAN.
 func (m *Model) HopVLAN(dev string, hop netip.Addr) string {
+	if !hop.IsValid() {
+		return "" // the default next hop
+	}
 	for _, n := range m.Neighs {
 		if n.Dev == dev && n.IP == hop {
 			return n.VLAN

@@ -81,17 +81,32 @@ func (s *steerStep) tree(want steer.Tree) error {
 // routes of its own network give way, and else those of networks that have more of them than it has
 // routes: one with fewer routes never gives way to one with more.
 func (s *steerStep) room() bool {
-	_, own := s.steering(s.to)
-	linux := own.Len()
+	set, own := s.steering(s.to)
+	if s.inVain(set) {
+		return false
+	}
+	linux := own.InTree() + own.Refused()
 	routes := policyStep{wayWriter: s.wayWriter}
 	zero := s.to == 0 || !s.stands || len(s.ways.Hops) > linux
 	return zero && routes.giveWayZero() || s.giveWayApart(s.to, linux) || s.emptyOther(s.to, linux)
 }
 
+// inVain says whether a tree that found no room is tried again as it was: what gave way then came
+// back, and would go for nothing. A tree that has lost a route of Linux, or that a command asks
+// for, may fit.
+func (s *steerStep) inVain(set string) bool {
+	for _, route := range s.m.Changes.Routes[set] {
+		if route == nil {
+			return false
+		}
+	}
+	return s.m.Changes.Closed[set] && !s.m.Changes.Asked
+}
+
 // steering are Linux's routes that steer packets of a network, and the name of their set; empty: it
-// has none.
+// has no interface. Its tree has policies by prefix then, which give way to nothing.
 func (w *wayWriter) steering(network int) (set string, routes *learned.Routes) {
-	if vrf := w.nameOf(network); vrf != "" || network == 0 {
+	if vrf := w.nameOf(network); (vrf != "" || network == 0) && len(w.m.InterfacesOf(vrf)) > 0 {
 		set = w.m.SteeringSet(vrf)
 	}
 	if routes = w.m.FromLinux[set]; routes == nil {
@@ -132,8 +147,8 @@ func (w *wayWriter) emptyOther(but, than int) bool {
 	best := -1
 	for _, network := range networks {
 		_, routes := w.steering(network)
-		if network != but && routes.Len() > than && !w.emptied(network) && w.ways.Table.HasPolicies(network) {
-			best, than = network, routes.Len()
+		if network != but && routes.InTree() > than && !w.emptied(network) && w.ways.Table.HasPolicies(network) {
+			best, than = network, routes.InTree()
 		}
 	}
 	return best >= 0 && w.dev == xfrm.Red && w.empty(best)
@@ -148,7 +163,7 @@ func (w *wayWriter) giveWayApart(own, than int) bool {
 		case network == own || in == nil: // the VRF is gone
 			return int(^uint(0) >> 1)
 		default:
-			return in.FromLinux[xfrm.Red].Len()
+			return in.FromLinux[xfrm.Red].InTree()
 		}
 	}
 	networks := slices.SortedFunc(maps.Keys(w.ways.Apart), func(a, b int) int { return cmp.Or(cmp.Compare(count(b), count(a)), cmp.Compare(a, b)) })
