@@ -5,7 +5,7 @@ docs/reference/sallyctl-network.md)."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_interface, ip_network
 
 from .network import BACK, NO_HOST, NO_ROUTE, Gateway, device_of
 from .policy import Network, Policy, Selector
@@ -97,8 +97,9 @@ class Vrf:
 
 
 def _touches(gateway: Gateway, prefix: Network) -> bool:
-    """Its route or itself is inside."""
-    return gateway.prefix.subnet_of(prefix) or (ip_address(gateway.address) in prefix)  # type: ignore[arg-type]
+    """Its route is inside, or it is all of the prefix. One inside whose route is not is no way to
+    the other addresses."""
+    return gateway.prefix.subnet_of(prefix) or prefix == ip_network(gateway.address)  # type: ignore[arg-type]
 
 
 def station(gateway: Gateway) -> Station:
