@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"sallyport/mgmt/internal/answers"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
@@ -25,7 +26,6 @@ import (
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/saved"
 	"sallyport/mgmt/internal/session"
-	"sallyport/mgmt/internal/shares"
 	"sallyport/mgmt/internal/spis"
 	"sallyport/mgmt/internal/upsets"
 	"sallyport/mgmt/internal/xfrm"
@@ -65,7 +65,7 @@ type Daemon struct {
 	events hub.Hub
 	// remoteReaders bounds what the log has of them.
 	remoteReaders rate.Sometimes
-	shares        *shares.Shares
+	teller        *answers.Teller
 	tallies       *hostrows.Tallies
 	paths         Paths
 }
@@ -75,7 +75,8 @@ const logAgain = 10 * time.Second
 
 // New makes the daemon of a session that holds its box, and says in the log what it found there.
 func New(session *session.Session, log *slog.Logger, version string) (*Daemon, error) {
-	d := &Daemon{log: log, version: version, now: time.Now, session: session, promised: spis.New(), uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: hub.New(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, shares: shares.New(), tallies: hostrows.NewTallies(), paths: Paths{Believe: true, Holds: model.PathAge}}
+	d := &Daemon{log: log, version: version, now: time.Now, session: session, promised: spis.New(), uses: lastUses{uses: uses{}}, ended: map[xfrm.ID]bool{}, links: events.AllUp(), statuses: events.AllWell(), events: hub.New(), upsets: upsets.New(session), waits: make(chan struct{}, 1), remoteReaders: rate.Sometimes{First: 1, Interval: logAgain}, tallies: hostrows.NewTallies(), paths: Paths{Believe: true, Holds: model.PathAge}}
+	d.teller = answers.New(owned{d}, log, func() time.Time { return d.now() }, d.tell, d.tallies)
 	session.Out, session.Notes, session.Ages = io.Discard, io.Discard, true
 	d.unwritten.Store("")
 	d.show()

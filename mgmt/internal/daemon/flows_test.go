@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -20,23 +19,13 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"sallyport/mgmt/internal/model"
+	"sallyport/mgmt/internal/answers"
 	"sallyport/mgmt/internal/regs"
-	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/waiting"
 	"sallyport/mgmt/internal/xfrm"
 )
-
-// asked is a UDP packet of one flow, as scapy makes it but for the checksums.
-func asked(t *testing.T, sport uint16) []byte {
-	t.Helper()
-	frame, err := hex.DecodeString(fmt.Sprintf("020000000072020000000099"+"08004500001f00010000401166b90a0100090a020009%04x0009000b0000616263", sport))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return frame
-}
 
 // TestAcquire: a flow without an SA is one event a second, and its frames go nowhere; what a policy
 // punts is Linux's.
@@ -48,11 +37,11 @@ func TestAcquire(t *testing.T) {
 		"xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 proto udp sport 5 dir out priority 4 action punt")
 	monitor := r.dial()
 	monitor.ask(`{"id":1,"do":"monitor"}`)
-	frames, delivered := make(chan punted), make(chan []byte)
+	frames, delivered := make(chan answers.Punted), make(chan []byte)
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		done <- r.daemon.answerAsking(ctx, frames, func(frame []byte) error { delivered <- frame; return nil }, answers{})
+		done <- r.daemon.teller.AnswerAsking(ctx, frames, func(frame []byte) error { delivered <- frame; return nil }, answers.Way{})
 	}()
 	event := func(sport int) {
 		t.Helper()
@@ -62,18 +51,18 @@ func TestAcquire(t *testing.T) {
 		}
 	}
 	for range 3 {
-		frames <- punted{bytes: asked(t, 7)}
+		frames <- answers.Punted{Bytes: asked(t, 7)}
 	}
-	frames <- punted{bytes: asked(t, 8)}
-	frames <- punted{bytes: asked(t, 5)}
+	frames <- answers.Punted{Bytes: asked(t, 8)}
+	frames <- answers.Punted{Bytes: asked(t, 5)}
 	if got := <-delivered; !bytes.Equal(got, asked(t, 5)) {
 		t.Errorf("delivered %x", got)
 	}
 	event(7)
 	event(8)
 	// The frame of port 5 came behind all the others, so those have been seen to.
-	now = now.Add(askAgain)
-	frames <- punted{bytes: asked(t, 7)}
+	now = now.Add(answers.AskAgain)
+	frames <- answers.Punted{Bytes: asked(t, 7)}
 	event(7)
 	end()
 	if err := <-done; err != nil {
@@ -84,63 +73,6 @@ func TestAcquire(t *testing.T) {
 	}
 	if !strings.Contains(r.log.String(), "Acquire src 10.1.0.9 dst 10.2.0.9 proto 17 sport 7 dport 9 policy src 10.1.0.0/16 dst 10.2.0.0/16 reqid 7") {
 		t.Error(r.log)
-	}
-}
-
-// TestQuestionsAreBounded: however many flows there are.
-func TestQuestionsAreBounded(t *testing.T) {
-	q, now := newQuestions(), time.Unix(1_700_000_000, 0)
-	flow := func(n int) question {
-		return question{flow: xfrm.Selector{Src: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 32)}}
-	}
-	for n := range mostAsked {
-		if !q.add(flow(n), now) {
-			t.Fatal(n)
-		}
-	}
-	if q.add(flow(mostAsked), now.Add(askAgain-1)) || q.waiting(flow(mostAsked), now) {
-		t.Error("one too many")
-	}
-	if !q.add(flow(mostAsked), now.Add(askAgain)) || q.Len() != 1 || q.waiting(flow(0), now) {
-		t.Errorf("%d are left", q.Len())
-	}
-}
-
-// TestQuestionsOfNetworks: flows of one network, however many, keep no other network from asking
-// for SAs. It asks for no more than its share itself.
-func TestQuestionsOfNetworks(t *testing.T) {
-	r := newRig(t)
-	now := time.Unix(1_700_000_000, 0)
-	r.daemon.now = func() time.Time { return now } // none is long ago
-	frames := make(chan punted)
-	ctx, end := context.WithCancel(context.Background())
-	done := make(chan error)
-	asks := map[int]int{}
-	go func() {
-		done <- r.daemon.eachFlow(ctx, frames, func(frame punted, _ xfrm.Selector, note func() bool) error {
-			if note() {
-				asks[frame.network]++
-			}
-			return nil
-		})
-	}()
-	const few = 20
-	for sport := range uint16(2 * mostAsked) {
-		frames <- punted{asked(t, sport), 1}
-	}
-	for sport := range uint16(few) {
-		frames <- punted{asked(t, sport), 2}
-		frames <- punted{asked(t, mostAsked+sport), 1}
-	}
-	end()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if asks[1] != mostAsked || asks[2] != few {
-		t.Errorf("flows asked, by network: %v", asks)
-	}
-	if _, _, refused := r.daemon.tallies.Counted(); refused[1] != mostAsked+few || refused[2] != 0 {
-		t.Errorf("packets refused, by network: %v", refused)
 	}
 }
 
@@ -256,7 +188,7 @@ func TestWaiting(t *testing.T) {
 		copy(frame, []byte{2, 0x72, 10, 1, 0, 1}) // of the port
 		copy(frame[14+12:], []byte{10, network, 0, 9, 10, 1, 0, to})
 		frame[14+10], frame[14+11] = 0, 0
-		binary.BigEndian.PutUint16(frame[14+10:], sumOf(frame[14:34]))
+		binary.BigEndian.PutUint16(frame[14+10:], testbox.SumOf(frame[14:34]))
 		return frame
 	}
 	long := packet(2, 9, 1)
@@ -276,7 +208,7 @@ func TestWaiting(t *testing.T) {
 		copy(want[6:], []byte{2, 0x72, 10, 1, 0, 1})
 		want[14+8]--
 		want[14+10], want[14+11] = 0, 0
-		binary.BigEndian.PutUint16(want[14+10:], sumOf(want[14:34]))
+		binary.BigEndian.PutUint16(want[14+10:], testbox.SumOf(want[14:34]))
 		total := 14 + int(binary.BigEndian.Uint16(want[14+2:]))
 		if got := <-e.red; !bytes.Equal(got, want[:total]) {
 			t.Errorf("%x, want\n%x", got, want[:total])
@@ -312,54 +244,12 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// sumOf is the checksum of RFC 1071.
-func sumOf(data []byte) uint16 {
-	sum := uint32(0)
-	for i := 0; i < len(data); i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(data[i:]))
-	}
-	return ^uint16(sum>>16 + sum&0xFFFF)
-}
-
 // outerVLAN is the ID of a frame's outer tag; 0 without one.
 func outerVLAN(frame []byte) uint16 {
 	if !bytes.Equal(frame[12:14], []byte{0x81, 0}) {
 		return 0
 	}
 	return binary.BigEndian.Uint16(frame[14:])
-}
-
-// TestAcquireInVRF: a punted packet is of the network that its header names. It asks for an SA by
-// the policy of the VRF, with a VLAN or without, and so does one of another VRF with the same
-// addresses at once; packets to the box's own address there are Linux's.
-func TestAcquireInVRF(t *testing.T) {
-	r := newRig(t)
-	lines := []string{tunnel[0], "addr add 10.2.0.1/24 dev red"}
-	for id, name := range map[int]string{7: "blue", 8: "green"} {
-		lines = append(lines, fmt.Sprintf("link add link red name red.%d type vlan id %[1]d", id), fmt.Sprintf("link add %s type vrf table %d", name, id),
-			fmt.Sprintf("link set red.%d master %s", id, name),
-			fmt.Sprintf("xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dev %s dir out priority 5 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid %d mode tunnel", name, id))
-	}
-	lines = append(lines, "addr add 10.2.0.9/32 dev red.8", "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/24 dev blue dir in priority 5 tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 7 mode tunnel")
-	r.must(lines...)
-	r.must("link add hub type vrf table 9", "xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dev hub dir out priority 5 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 9 mode tunnel")
-	v, err := r.daemon.view()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		vrf    string
-		asking session.Asking
-		reqid  uint32
-	}{{"blue", session.AskedSA, 7}, {"green", session.AskedPunt, 0}, {"hub", session.AskedSA, 9}, {"", session.AskedNothing, 0}} {
-		asking, event, err := r.daemon.acquire(punted{asked(t, 7), v.Model().NetworkOf(test.vrf)})
-		if err != nil || asking != test.asking || event.ReqID != test.reqid {
-			t.Errorf("%q: asking %d for reqid %d, %v", test.vrf, asking, event.ReqID, err)
-		}
-	}
-	if asking, _, err := r.daemon.acquire(punted{asked(t, 7), 62}); err != nil || asking != session.AskedNothing {
-		t.Errorf("a network without a VRF: asking %d, %v", asking, err)
-	}
 }
 
 // TestTunnelsOfVRFs: a packet out of a tunnel of a VRF comes to no device, and is answered in the
@@ -409,49 +299,6 @@ func TestTunnelsOfVRFs(t *testing.T) {
 	r.same("packets between tunnels that came to Linux", r.link("sp-red").Attrs().Statistics.RxPackets, before)
 }
 
-// TestScanOfOneVRF: a scan of a network takes no place, and no question of Linux, from the hosts of
-// another one.
-func TestScanOfOneVRF(t *testing.T) {
-	r := newRig(t)
-	n := newNeighbours(r.daemon, nil)
-	host := func(network, number int) model.NextHop {
-		return model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, 1, byte(number >> 8), byte(number)}), Network: network}
-	}
-	for number := range 3 {
-		n.ask(host(2, number))
-	}
-	for number := range 3 * mostWaited {
-		n.ask(host(1, number))
-	}
-	if n.asked.Len() != mostWaited {
-		t.Errorf("%d hosts are looked for", n.asked.Len())
-	}
-	var order []model.NextHop
-	for hop := range n.asked.All() {
-		order = append(order, hop)
-	}
-	for number := range 3 {
-		if at := slices.Index(order, host(2, number)); at < 0 || at > 5 {
-			t.Errorf("host %d of the other network is number %d of %d", number, at, len(order))
-		}
-	}
-	if len(order) != mostWaited {
-		t.Errorf("%d hosts have a turn", len(order))
-	}
-}
-
-// clearFrame is a packet in clear from a station at red to a host at black, as the outer chip punts
-// it.
-func clearFrame(t *testing.T, from, to [4]byte, sport uint16) []byte {
-	t.Helper()
-	frame := asked(t, sport)
-	copy(frame, []byte{2, 0x62, 192, 0, 2, 1, 2, 0x62, 192, 0, 2, 1})
-	copy(frame[14+12:], slices.Concat(from[:], to[:]))
-	frame[14+10], frame[14+11] = 0, 0
-	binary.BigEndian.PutUint16(frame[14+10:], sumOf(frame[14:34]))
-	return frame
-}
-
 // arpFrom is a station's answer to the box.
 func (e *engine) arpFrom(port byte, station byte, ip, box string) {
 	e.t.Helper()
@@ -473,22 +320,22 @@ func TestWaitingAtBlack(t *testing.T) {
 	station, behind := [4]byte{10, 1, 0, 9}, [4]byte{10, 5, 0, 9}
 	host := func(n byte) [4]byte { return [4]byte{192, 0, 2, n} }
 	punt := func(frame []byte) { e.message(transport.PortBlack, regs.PuntReasonClearHost, 0, frame) }
-	long := clearFrame(t, station, host(5), 1)
+	long := testbox.Cleared(t, station, host(5), 1)
 	long = append(long, make([]byte, 1301)...)[:14+1301]
 	binary.BigEndian.PutUint16(long[14+2:], 1301)
-	later := clearFrame(t, station, host(9), 2)
+	later := testbox.Cleared(t, station, host(9), 2)
 	later[14+7] = 1
 	punt(long)
-	punt(clearFrame(t, station, [4]byte{10, 2, 0, 9}, 3))
+	punt(testbox.Cleared(t, station, [4]byte{10, 2, 0, 9}, 3))
 	for n := range uint16(waiting.MostPackets + 1) {
-		punt(clearFrame(t, station, host(9), 7+n))
+		punt(testbox.Cleared(t, station, host(9), 7+n))
 	}
 	punt(later)
 	const ask = "01 " + arpAsk + boxBlack + "000000000000 "
 	e.expect(ask + "c0000209")
 	e.arpFrom(transport.PortBlack, 9, "c0000209", boxBlack)
 	for n := range uint16(waiting.MostPackets) {
-		want := clearFrame(t, station, host(9), 8+n)
+		want := testbox.Cleared(t, station, host(9), 8+n)
 		copy(want, []byte{2, 0, 0, 0, 0, 9})
 		total := 14 + int(binary.BigEndian.Uint16(want[14+2:]))
 		if got := <-e.black; !bytes.Equal(got, want[:total]) {
@@ -500,9 +347,9 @@ func TestWaitingAtBlack(t *testing.T) {
 	// one is not known. A message is not spoken of.
 	e.punt(transport.PortRed, regs.PuntReasonArp, "02720a010001 020000000019 0806"+arpAsk+"020000000019 0a010009 000000000000 0a010001")
 	e.expect("00 " + arpTell + "02720a010001 0a010001 020000000019 0a010009")
-	message := clearFrame(t, station, host(8), 6)
+	message := testbox.Cleared(t, station, host(8), 6)
 	message[14+9], message[14+20] = 1, 3
-	for _, frame := range [][]byte{clearFrame(t, station, host(8), 7), clearFrame(t, behind, host(8), 8), message, clearFrame(t, [4]byte{10, 1, 0, 77}, host(7), 9)} {
+	for _, frame := range [][]byte{testbox.Cleared(t, station, host(8), 7), testbox.Cleared(t, behind, host(8), 8), message, testbox.Cleared(t, [4]byte{10, 1, 0, 77}, host(7), 9)} {
 		punt(frame)
 	}
 	got := map[string]int{}
@@ -518,7 +365,7 @@ func TestWaitingAtBlack(t *testing.T) {
 	}
 
 	// The policy is another one before the host answers.
-	punt(clearFrame(t, station, host(6), 7))
+	punt(testbox.Cleared(t, station, host(6), 7))
 	e.expect(ask + "c0000206")
 	r.must("xfrm policy add src 10.0.0.0/8 dst 192.0.2.6/32 dir out priority 1 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid 1 mode tunnel")
 	e.arpFrom(transport.PortBlack, 6, "c0000206", boxBlack)
@@ -597,29 +444,6 @@ func TestOwnPacketsAtBlack(t *testing.T) {
 	}
 	if len(e.told) != 0 {
 		t.Errorf("red was told %x", <-e.told)
-	}
-}
-
-// TestScanOfBlack: hosts at black that packets go to, however many, take no place from those at
-// red, nor keep Linux from looking for these.
-func TestScanOfBlack(t *testing.T) {
-	r := newRig(t)
-	n := newNeighbours(r.daemon, nil)
-	host := func(dev string, number int) model.NextHop {
-		return model.NextHop{Dev: dev, IP: netip.AddrFrom4([4]byte{10, 1, byte(number >> 8), byte(number)})}
-	}
-	for number := range mostWaited / 2 {
-		n.ask(host(xfrm.Red, number))
-	}
-	for number := range 3 * mostWaited {
-		n.ask(host(xfrm.Black, number))
-	}
-	asked := map[string]int{}
-	for hop := range n.asked.All() {
-		asked[hop.Dev]++
-	}
-	if asked[xfrm.Red] != mostWaited/2 || asked[xfrm.Black] != mostWaited/2 {
-		t.Errorf("hosts that are looked for: %v", asked)
 	}
 }
 

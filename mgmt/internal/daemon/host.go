@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"sallyport/mgmt/internal/answers"
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/prefixes"
@@ -27,11 +28,11 @@ import (
 type host struct {
 	devices *punt.Devices
 	frames  punt.Frames
-	ports   [2]punt.Device         // what the devices are
-	queues  map[uint32]chan punted // frames that the red port's chip punted, by their reasons
-	own     map[uint32]chan punted // and Linux's own
-	hairpin map[uint32]chan punted // and those out of tunnels for others
-	black   map[uint32]chan punted // and frames that the black port's chip punted
+	ports   [2]punt.Device                 // what the devices are
+	queues  map[uint32]chan answers.Punted // frames that the chip of red punted, by their reasons
+	own     map[uint32]chan answers.Punted // and Linux's own
+	hairpin map[uint32]chan answers.Punted // and those out of tunnels for others
+	black   map[uint32]chan answers.Punted // and frames that the black port's chip punted
 	paths   chan model.PathReport
 	strays  *punt.Strays
 	// hosts that packets went to and that have no row, by port, and packets to them
@@ -45,7 +46,7 @@ type host struct {
 // kept is where a punted frame is seen to in this process; nil if it is Linux's. Linux never gets
 // its own back, so that none goes round. Nor does it get one out of a tunnel for another one, which
 // it could send on in clear.
-func (h *host) kept(header transport.PuntHeader) chan<- punted {
+func (h *host) kept(header transport.PuntHeader) chan<- answers.Punted {
 	if header.Port != transport.PortRed {
 		return h.black[header.Reason]
 	}
@@ -111,11 +112,11 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		return errors.Join(err, devices.Close())
 	}
 	d.host = &host{
-		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan punted{}, own: map[uint32]chan punted{}, hairpin: map[uint32]chan punted{}, black: map[uint32]chan punted{},
-		paths: make(chan model.PathReport, mostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: map[string]chan model.NextHop{}, waiting: waiting.New(), told: make(chan told, mostAsking),
+		devices: devices, frames: frames, ports: [2]punt.Device{red, black}, queues: map[uint32]chan answers.Punted{}, own: map[uint32]chan answers.Punted{}, hairpin: map[uint32]chan answers.Punted{}, black: map[uint32]chan answers.Punted{},
+		paths: make(chan model.PathReport, answers.MostAsking), strays: punt.NewStrays(d.session.Box.Clock(transport.Outer)), unresolved: map[string]chan model.NextHop{}, waiting: waiting.New(), told: make(chan told, answers.MostAsking),
 	}
 	for _, dev := range model.Devices {
-		d.host.unresolved[dev] = make(chan model.NextHop, mostAsking)
+		d.host.unresolved[dev] = make(chan model.NextHop, answers.MostAsking)
 	}
 	d.host.routes = map[string]*rib.Follower{}
 	for dev, chip := range map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer} {
@@ -139,45 +140,45 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 // Linux.
 func (d *Daemon) Relay(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	answer := toRed(func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) })
-	own := toLinux(d.host.devices.DeliverTunnels)
+	answer := answers.ToRed(func(frame []byte) error { return d.host.frames.Send(transport.PortRed, frame) })
+	own := answers.ToLinux(d.host.devices.DeliverTunnels)
 	tunnel, clear := d.towardsBlack(true), d.towardsBlack(false)
-	serve := func(queues map[uint32]chan punted, reason uint32, each func(frames <-chan punted) error) {
-		frames := make(chan punted, mostAsking)
+	serve := func(queues map[uint32]chan answers.Punted, reason uint32, each func(frames <-chan answers.Punted) error) {
+		frames := make(chan answers.Punted, answers.MostAsking)
 		queues[reason] = frames
 		group.Go(func() error { return each(frames) })
 	}
-	serve(d.host.queues, regs.PuntReasonPolicy, func(frames <-chan punted) error {
+	serve(d.host.queues, regs.PuntReasonPolicy, func(frames <-chan answers.Punted) error {
 		deliver := func(frame []byte) error { return d.host.devices.Deliver(transport.PortRed, frame) }
-		return d.answerAsking(ctx, frames, deliver, answer)
+		return d.teller.AnswerAsking(ctx, frames, deliver, answer)
 	})
 	back := d.betweenTunnels()
 	// A policy that punts to Linux would give it its own frames, or those for a tunnel alone.
 	lost := func([]byte) error { d.host.devices.Refuse(); return nil }
-	asking := func(to answers) func(frames <-chan punted) error {
-		return func(frames <-chan punted) error { return d.answerAsking(ctx, frames, lost, to) }
+	asking := func(to answers.Way) func(frames <-chan answers.Punted) error {
+		return func(frames <-chan answers.Punted) error { return d.teller.AnswerAsking(ctx, frames, lost, to) }
 	}
 	serve(d.host.own, regs.PuntReasonPolicy, asking(own))
 	serve(d.host.hairpin, regs.PuntReasonPolicy, asking(back))
-	tooLong := func(to answers) func(frames <-chan punted) error {
-		return func(frames <-chan punted) error { return d.tellSenders(ctx, frames, to) }
+	tooLong := func(to answers.Way) func(frames <-chan answers.Punted) error {
+		return func(frames <-chan answers.Punted) error { return d.teller.TellSenders(ctx, frames, to) }
 	}
 	serve(d.host.queues, regs.PuntReasonMtu, tooLong(answer))
 	serve(d.host.own, regs.PuntReasonMtu, tooLong(own))
 	serve(d.host.hairpin, regs.PuntReasonMtu, tooLong(back))
 	serve(d.host.queues, regs.PuntReasonTunnelMtu, tooLong(tunnel))
 	serve(d.host.queues, regs.PuntReasonClearMtu, tooLong(clear))
-	faults := func(fault judge, to answers) func(frames <-chan punted) error {
-		return func(frames <-chan punted) error { return d.tellFaults(ctx, frames, fault, to) }
+	faults := func(fault answers.Judge, to answers.Way) func(frames <-chan answers.Punted) error {
+		return func(frames <-chan answers.Punted) error { return d.teller.TellFaults(ctx, frames, fault, to) }
 	}
-	serve(d.host.queues, regs.PuntReasonTtl, faults(expired, answer))
-	serve(d.host.queues, regs.PuntReasonTunnelTtl, faults(expired, tunnel))
-	serve(d.host.queues, regs.PuntReasonClearTtl, faults(expired, clear))
-	serve(d.host.queues, regs.PuntReasonTunnelRoute, faults(noRoute, tunnel))
-	serve(d.host.queues, regs.PuntReasonClearRoute, faults(noRoute, clear))
-	serve(d.host.black, regs.PuntReasonClearRoute, faults(noRouteBlack, d.towardsRed()))
-	hosts := func(dev string, ofTunnel bool) func(frames <-chan punted) error {
-		return func(frames <-chan punted) error { return d.keepWaiting(ctx, frames, dev, ofTunnel) }
+	serve(d.host.queues, regs.PuntReasonTtl, faults(answers.Expired, answer))
+	serve(d.host.queues, regs.PuntReasonTunnelTtl, faults(answers.Expired, tunnel))
+	serve(d.host.queues, regs.PuntReasonClearTtl, faults(answers.Expired, clear))
+	serve(d.host.queues, regs.PuntReasonTunnelRoute, faults(answers.NoRoute, tunnel))
+	serve(d.host.queues, regs.PuntReasonClearRoute, faults(answers.NoRoute, clear))
+	serve(d.host.black, regs.PuntReasonClearRoute, faults(answers.NoRouteBlack, d.towardsRed()))
+	hosts := func(dev string, ofTunnel bool) func(frames <-chan answers.Punted) error {
+		return func(frames <-chan answers.Punted) error { return d.keepWaiting(ctx, frames, dev, ofTunnel) }
 	}
 	serve(d.host.queues, regs.PuntReasonTunnelHost, hosts(xfrm.Red, true))
 	serve(d.host.queues, regs.PuntReasonClearHost, hosts(xfrm.Red, false))
@@ -207,7 +208,7 @@ func (d *Daemon) Relay(ctx context.Context) error {
 				return false
 			}
 			select {
-			case queue <- punted{frame, header.Network}:
+			case queue <- answers.Punted{Bytes: frame, Network: header.Network}:
 			default: // its sender will send another
 			}
 			return true

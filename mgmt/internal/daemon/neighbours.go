@@ -10,7 +10,6 @@ import (
 	"sallyport/mgmt/internal/hostrows"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
-	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -210,32 +209,6 @@ func (n *neighbours) warn(out hostrows.Tally) {
 type told struct {
 	to    model.NextHop
 	frame []byte
-}
-
-// sendRed sends a message to the station at red that routes lead to. If the chips do not know it,
-// Linux may. It is not looked for, since a source may be forged.
-func (d *Daemon) sendRed(v *session.View, message []byte) error {
-	m := v.Model()
-	own := m.PortMAC(xfrm.Red)
-	copy(message, own[:])
-	to, _, _ := punt.Destination(message)
-	hops := m.HopsTo(xfrm.Red, to)
-	for _, hop := range hops {
-		if mac := m.Station(xfrm.Red, hop); mac != (xfrm.MAC{}) {
-			frame, _ := punt.Deliver(message, mac, m.TagsOf(m.HopVLAN(xfrm.Red, hop)))
-			return d.host.frames.Send(transport.PortRed, frame)
-		}
-	}
-	for _, hop := range hops {
-		if at := (model.NextHop{Dev: xfrm.Red, IP: hop}); hop.IsValid() && m.InReach(at) {
-			select {
-			case d.host.told <- told{at, message}:
-			default: // a further packet is answered again
-			}
-			break
-		}
-	}
-	return nil
 }
 
 // deliver sends a message to a station at red, if Linux knows it.

@@ -36,6 +36,9 @@ var tunnel = []string{
 	"xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dir fwd tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid 1 mode tunnel",
 }
 
+// asked is a UDP packet of one flow.
+var asked = testbox.Asked
+
 // rig is a fake box with a daemon, which can be killed and started again.
 type rig struct {
 	t      *testing.T

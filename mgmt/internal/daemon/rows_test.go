@@ -5,6 +5,7 @@ package daemon
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"sallyport/mgmt/internal/fakebox"
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/regs"
+	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
 	"sallyport/mgmt/internal/xfrm"
 )
@@ -198,6 +200,91 @@ func TestCostOfAHost(t *testing.T) {
 			t.Errorf("%d hosts: one more writes %d rows; %v have rows", there, rows, r.rows())
 		}
 	}
+}
+
+// TestScanOfOneVRF: a scan of a network takes no place, and no question of Linux, from the hosts of
+// another one.
+func TestScanOfOneVRF(t *testing.T) {
+	r := newRig(t)
+	n := newNeighbours(r.daemon, nil)
+	host := func(network, number int) model.NextHop {
+		return model.NextHop{Dev: xfrm.Red, IP: netip.AddrFrom4([4]byte{10, 1, byte(number >> 8), byte(number)}), Network: network}
+	}
+	for number := range 3 {
+		n.ask(host(2, number))
+	}
+	for number := range 3 * mostWaited {
+		n.ask(host(1, number))
+	}
+	if n.asked.Len() != mostWaited {
+		t.Errorf("%d hosts are looked for", n.asked.Len())
+	}
+	var order []model.NextHop
+	for hop := range n.asked.All() {
+		order = append(order, hop)
+	}
+	for number := range 3 {
+		if at := slices.Index(order, host(2, number)); at < 0 || at > 5 {
+			t.Errorf("host %d of the other network is number %d of %d", number, at, len(order))
+		}
+	}
+	if len(order) != mostWaited {
+		t.Errorf("%d hosts have a turn", len(order))
+	}
+}
+
+// TestScanOfBlack: hosts at black that packets go to, however many, take no place from those at
+// red, nor keep Linux from looking for these.
+func TestScanOfBlack(t *testing.T) {
+	r := newRig(t)
+	n := newNeighbours(r.daemon, nil)
+	host := func(dev string, number int) model.NextHop {
+		return model.NextHop{Dev: dev, IP: netip.AddrFrom4([4]byte{10, 1, byte(number >> 8), byte(number)})}
+	}
+	for number := range mostWaited / 2 {
+		n.ask(host(xfrm.Red, number))
+	}
+	for number := range 3 * mostWaited {
+		n.ask(host(xfrm.Black, number))
+	}
+	asked := map[string]int{}
+	for hop := range n.asked.All() {
+		asked[hop.Dev]++
+	}
+	if asked[xfrm.Red] != mostWaited/2 || asked[xfrm.Black] != mostWaited/2 {
+		t.Errorf("hosts that are looked for: %v", asked)
+	}
+}
+
+// TestDeliver: a message for a station that the chips do not know leaves for the address that Linux
+// knows, and not without one.
+func TestDeliver(t *testing.T) {
+	r := newRig(t)
+	frames := &record{}
+	r.daemon.host = &host{frames: frames}
+	n, station := newNeighbours(r.daemon, nil), netip.MustParseAddr("10.1.0.77")
+	for _, mac := range []xfrm.MAC{{}, {2, 5: 0x77}} {
+		if mac != (xfrm.MAC{}) {
+			n.known[heard{xfrm.Red, 0, 0, station}] = mac
+		}
+		if err := n.deliver(told{model.NextHop{Dev: xfrm.Red, IP: station}, testbox.Asked(t, 7)}); err != nil {
+			t.Error(err)
+		}
+	}
+	r.daemon.host = nil
+	if want := "port 0, to 020000000077: 080045"; len(frames.sent) != 1 || !strings.HasPrefix(frames.sent[0], want) {
+		t.Errorf("sent %q, want %q", frames.sent, want)
+	}
+}
+
+// record is the management CPU's end of a box that notes the injected frames.
+type record struct{ sent []string }
+
+func (f *record) Receive() (transport.PuntHeader, []byte, error) { select {} }
+func (f *record) Close() error                                   { return nil }
+func (f *record) Send(port uint8, frame []byte) error {
+	f.sent = append(f.sent, fmt.Sprintf("port %d, to %x: %x", port, frame[:6], frame[12:]))
+	return nil
 }
 
 // stubLinux has a device for each VLAN, and notes the hosts that it is to look for.

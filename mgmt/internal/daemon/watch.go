@@ -128,3 +128,14 @@ func (d *Daemon) view() (*session.View, error) {
 	defer d.mu.Unlock()
 	return d.session.Look()
 }
+
+// owned is the box as the packages know it to which the daemon leaves a part of its work.
+type owned struct{ d *Daemon }
+
+// View is view.
+func (o owned) View() (*session.View, error) { return o.d.view() }
+
+// SendBy is that of the session.
+func (o owned) SendBy(v *session.View, send func() error) (sent bool, err error) {
+	return o.d.session.SendBy(v, send)
+}
