@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/caller"
 )
 
 // mostClients are served at once by each listener, as many as at the control socket. As many as
@@ -26,7 +26,7 @@ const logAgain = 10 * time.Second
 
 // party is the other end of a connection.
 type party struct {
-	caller  daemon.Caller
+	caller  caller.Caller
 	crowded bool // it is one too many
 	turns   turns
 }
@@ -47,12 +47,12 @@ func withParty(ctx context.Context, conn net.Conn) context.Context {
 }
 
 // localCaller is the process at the other end of a Unix socket.
-func localCaller(reads bool) func(net.Conn) daemon.Caller {
-	return func(conn net.Conn) daemon.Caller {
+func localCaller(reads bool) func(net.Conn) caller.Caller {
+	return func(conn net.Conn) caller.Caller {
 		if reads {
-			return daemon.CallerOf(conn).Reading()
+			return caller.Of(conn).Reading()
 		}
-		return daemon.CallerOf(conn)
+		return caller.Of(conn)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/disk"
 	"sallyport/mgmt/internal/session"
 )
@@ -21,7 +21,7 @@ func errorf(code connect.Code, format string, values ...any) error {
 func failure(err error) error {
 	code := connect.CodeUnavailable
 	switch {
-	case errors.Is(err, daemon.ErrReader), errors.Is(err, daemon.ErrRemoteReader):
+	case errors.Is(err, caller.ErrReader), errors.Is(err, caller.ErrRemoteReader):
 		code = connect.CodePermissionDenied
 	case session.IsInput(err):
 		code = connect.CodeInvalidArgument

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"sallyport/mgmt/api"
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/daemon"
 	"sallyport/mgmt/internal/fakebox"
@@ -51,7 +52,7 @@ func FuzzMethods(f *testing.F) {
 		r := httptest.NewRequest("POST", paths[int(path)%len(paths)], bytes.NewReader(body))
 		r.Header.Set("Content-Type", encodings[int(encoding)%len(encodings)])
 		r.Header.Set("Connect-Protocol-Version", "1")
-		r = r.WithContext(context.WithValue(r.Context(), partyKey{}, party{caller: daemon.RemoteCaller("fuzz", "192.0.2.1:1").Reading()}))
+		r = r.WithContext(context.WithValue(r.Context(), partyKey{}, party{caller: caller.Remote("fuzz", "192.0.2.1:1").Reading()}))
 		answer := httptest.NewRecorder()
 		server.ServeHTTP(answer, r)
 		if answer.Header().Get(api.VersionHeader) != api.Version {

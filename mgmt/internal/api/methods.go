@@ -11,6 +11,7 @@ import (
 
 	"sallyport/mgmt/api"
 	sallyportv1 "sallyport/mgmt/api/sallyport/v1"
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/daemon"
 	"sallyport/mgmt/internal/wire"
@@ -31,7 +32,7 @@ type message[M any] interface {
 }
 
 // answer has the daemon carry a request out, and makes the message of what it answers.
-func answer[M any, P message[M]](s *methods, ctx context.Context, who daemon.Caller, do string, request any) (P, error) {
+func answer[M any, P message[M]](s *methods, ctx context.Context, who caller.Caller, do string, request any) (P, error) {
 	begun(ctx)
 	result, err := s.daemon.Do(who, do, request)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *methods) Command(ctx context.Context, r *sallyportv1.CommandRequest) (*
 
 // lines are those of a request, open or sealed. Open ones are in memory that is not wiped, so they
 // may hold no keys; the daemon wipes the others.
-func (s *methods) lines(ctx context.Context, method string, open []string, sealed *sallyportv1.Sealed) (lines []control.Line, who daemon.Caller, err error) {
+func (s *methods) lines(ctx context.Context, method string, open []string, sealed *sallyportv1.Sealed) (lines []control.Line, who caller.Caller, err error) {
 	who = partyOf(ctx).caller
 	if sealed == nil {
 		for _, line := range open {

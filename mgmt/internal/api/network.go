@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/mutual"
 )
 
@@ -109,12 +109,12 @@ func (n *Network) enter(conn *mutual.Conn) *entered {
 }
 
 // callerOf is the client of a connection; not Known if there is none.
-func (n *Network) callerOf(conn net.Conn) daemon.Caller {
+func (n *Network) callerOf(conn net.Conn) caller.Caller {
 	c, ok := conn.(*entered)
 	if !ok {
-		return daemon.Caller{}
+		return caller.Caller{}
 	}
-	caller := daemon.RemoteCaller(c.client, c.RemoteAddr().String())
+	caller := caller.Remote(c.client, c.RemoteAddr().String())
 	if !c.changes {
 		return caller.Reading()
 	}

@@ -15,8 +15,8 @@ import (
 
 	"sallyport/mgmt/api/client"
 	sallyportv1 "sallyport/mgmt/api/sallyport/v1"
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/certtest"
-	"sallyport/mgmt/internal/daemon"
 )
 
 const policy = "xfrm policy add dst 10.7.0.0/16 dir out action block\n"
@@ -200,7 +200,7 @@ func TestCertificateEnds(t *testing.T) {
 // TestUnnamed: a request of a caller that the log cannot name is refused, whatever it asks.
 func TestUnnamed(t *testing.T) {
 	r := newRig(t)
-	for _, caller := range []daemon.Caller{{}, daemon.Caller{}.Reading(), daemon.RemoteCaller("", "192.0.2.1:1")} {
+	for _, caller := range []caller.Caller{{}, caller.Caller{}.Reading(), caller.Remote("", "192.0.2.1:1")} {
 		request := httptest.NewRequest("POST", "/sallyport.v1.BoxService/GetVersion", strings.NewReader("{}"))
 		request.Header.Set("Content-Type", "application/json")
 		answer := httptest.NewRecorder()

@@ -9,14 +9,14 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"sallyport/mgmt/internal/daemon"
+	"sallyport/mgmt/internal/caller"
 )
 
 // places is a listener that counts its clients.
 type places struct {
 	net.Listener
 	log      *slog.Logger
-	callerOf func(net.Conn) daemon.Caller
+	callerOf func(net.Conn) caller.Caller
 	seldom   rate.Sometimes
 
 	mu   sync.Mutex
@@ -32,14 +32,14 @@ type account struct {
 }
 
 // limited bounds the clients of a listener, and names the caller of each.
-func limited(listener net.Listener, log *slog.Logger, callerOf func(net.Conn) daemon.Caller) net.Listener {
+func limited(listener net.Listener, log *slog.Logger, callerOf func(net.Conn) caller.Caller) net.Listener {
 	return &places{Listener: listener, log: log, callerOf: callerOf, seldom: rate.Sometimes{First: 1, Interval: logAgain}, of: map[string]*account{}}
 }
 
 // placed is a connection that has a place.
 type placed struct {
 	net.Conn
-	caller  daemon.Caller
+	caller  caller.Caller
 	crowded bool
 	turns   turns
 	leave   func()

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/xfrm"
@@ -14,7 +15,7 @@ import (
 // linesName stands for a file in errors about the lines of a batch that has no name.
 const linesName = "lines"
 
-func (d *Daemon) batch(who Caller, r *control.Batch) (any, error) {
+func (d *Daemon) batch(who caller.Caller, r *control.Batch) (any, error) {
 	commands, err := parsed(r.Lines, cmp.Or(r.File, linesName), xfrm.ParseBatch)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func parsed(lines []control.Line, file string, parse func(string, []byte) ([]xfr
 	return parse(file, text)
 }
 
-func (d *Daemon) command(who Caller, r *control.Command) (any, error) {
+func (d *Daemon) command(who caller.Caller, r *control.Command) (any, error) {
 	defer wipe(r.Words)
 	words := make([]xfrm.Token, len(r.Words))
 	for i, word := range r.Words {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/saved"
 	"sallyport/mgmt/internal/xfrm"
@@ -58,9 +59,9 @@ func (d *Daemon) found() ([]string, error) {
 	return sentences(notes.String()), err
 }
 
-func (d *Daemon) config(who Caller, r *control.ConfigRequest) (any, error) {
+func (d *Daemon) config(who caller.Caller, r *control.ConfigRequest) (any, error) {
 	if r.Verb != control.ConfigShow && r.Verb != control.ConfigSaved {
-		if err := who.mayChange(); err != nil {
+		if err := who.MayChange(); err != nil {
 			return nil, err
 		}
 	}

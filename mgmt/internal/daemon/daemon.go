@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"sallyport/mgmt/internal/answers"
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
@@ -59,7 +60,7 @@ type Daemon struct {
 	pair    *Pair         // nil of a box that is alone
 	saved   *saved.Files  // nil: none is kept
 	waits   chan struct{} // a load more or less waits for its confirmation
-	by      Caller        // who asked for the change that runs
+	by      caller.Caller // who asked for the change that runs
 	trailed *model.Model  // of the last change that is in the trail
 
 	events hub.Hub
@@ -120,13 +121,13 @@ func (d *Daemon) Recover() error {
 
 // Run carries out all commands or none, and wipes the keys in them.
 func (d *Daemon) Run(commands []xfrm.Command, lists session.Lists) (control.Done, error) {
-	return d.runFor(Caller{}, commands, lists)
+	return d.runFor(caller.Caller{}, commands, lists)
 }
 
 // runFor carries out what a client asks for.
-func (d *Daemon) runFor(who Caller, commands []xfrm.Command, lists session.Lists) (control.Done, error) {
+func (d *Daemon) runFor(who caller.Caller, commands []xfrm.Command, lists session.Lists) (control.Done, error) {
 	if session.Changes(commands) {
-		if err := cmp.Or(who.mayChange(), who.mayHold(commands)); err != nil {
+		if err := cmp.Or(who.MayChange(), who.MayHold(commands)); err != nil {
 			xfrm.Wipe(commands)
 			return control.Done{}, err
 		}
@@ -145,11 +146,11 @@ func (d *Daemon) runFor(who Caller, commands []xfrm.Command, lists session.Lists
 }
 
 // lockFor keeps others out until the function that it returns is called.
-func (d *Daemon) lockFor(who Caller) (unlock func()) {
+func (d *Daemon) lockFor(who caller.Caller) (unlock func()) {
 	d.mu.Lock()
 	d.by = who
 	return func() {
-		d.by = Caller{}
+		d.by = caller.Caller{}
 		d.mu.Unlock()
 	}
 }
@@ -214,6 +215,16 @@ func (d *Daemon) changed(commands int) error {
 	d.uses.keep(m)
 	d.log.Info("configuration changed", "commands", commands, "sas_in", m.SAs.Count(xfrm.DirIn), "sas_out", m.SAs.Count(xfrm.DirOut))
 	return d.hostChanged()
+}
+
+// trail writes into the log what a change has made of each object, and who asked for it. The
+// daemon's own changes name no client.
+func (d *Daemon) trail(after *model.Model) {
+	before := d.trailed
+	d.trailed = after
+	for _, x := range after.Differences(before) {
+		d.log.Info("change", append([]any{"event", "change", "object", x.Object, "before", x.Before, "after", x.After}, d.by.Who()...)...)
+	}
 }
 
 // sentences are the lines of a text; never nil, for JSON.

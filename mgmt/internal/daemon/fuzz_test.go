@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"testing"
 
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/fakebox"
@@ -55,7 +56,11 @@ func FuzzControl(f *testing.F) {
 		var head struct{ ID json.RawMessage }
 		known := json.Unmarshal(line, &head) == nil && len(head.ID) > 0
 		writes := len(fake.Log)
-		answer, _ := d.answer(Caller{reads: reads}, bytes.Clone(line))
+		who := caller.Caller{}
+		if reads {
+			who = who.Reading()
+		}
+		answer, _ := d.answer(who, bytes.Clone(line))
 		if reads && len(fake.Log) != writes {
 			t.Errorf("a reader has written: %s", line)
 		}

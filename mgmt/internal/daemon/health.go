@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/events"
@@ -217,9 +218,9 @@ func (d *Daemon) pollSelfTest() error {
 }
 
 // selfTest tells how the last run ended, or starts one.
-func (d *Daemon) selfTest(who Caller, r *control.SelfTestRequest) (any, error) {
+func (d *Daemon) selfTest(who caller.Caller, r *control.SelfTestRequest) (any, error) {
 	if r.Run {
-		if err := who.mayChange(); err != nil {
+		if err := who.MayChange(); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/card"
 	"sallyport/mgmt/internal/chip"
 	"sallyport/mgmt/internal/control"
@@ -92,8 +93,8 @@ func named(r *control.QueryState) (id xfrm.ID, err error) {
 	return id, nil
 }
 
-func (d *Daemon) advanceState(who Caller, r *control.Advance) (any, error) {
-	if err := who.mayChange(); err != nil {
+func (d *Daemon) advanceState(who caller.Caller, r *control.Advance) (any, error) {
+	if err := who.MayChange(); err != nil {
 		return nil, err
 	}
 	id, err := named(&r.QueryState)
@@ -105,7 +106,7 @@ func (d *Daemon) advanceState(who Caller, r *control.Advance) (any, error) {
 		return nil, err
 	}
 	object := fmt.Sprintf("sequence number of xfrm state dst %s proto %s spi 0x%08x", id.Dst, id.Proto, id.SPI)
-	d.log.Info("change", append([]any{"event", "change", "object", object, "after", r.Number}, who.who()...)...)
+	d.log.Info("change", append([]any{"event", "change", "object", object, "after", r.Number}, who.Who()...)...)
 	return struct{}{}, nil
 }
 

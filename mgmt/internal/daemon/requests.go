@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/control"
 	"sallyport/mgmt/internal/session"
 	"sallyport/mgmt/internal/spis"
@@ -35,16 +36,16 @@ var requests = map[string]request{
 // request is what the daemon does with one: it reads a line, and carries out what it has read.
 type request struct {
 	decode func(line []byte) (any, error)
-	run    func(d *Daemon, who Caller, r any) (any, error)
+	run    func(d *Daemon, who caller.Caller, r any) (any, error)
 }
 
 // queryOf is a query that anybody may ask.
 func queryOf[R any](run func(*Daemon, *R) (any, error)) request {
-	return requestOf(func(d *Daemon, _ Caller, r *R) (any, error) { return run(d, r) })
+	return requestOf(func(d *Daemon, _ caller.Caller, r *R) (any, error) { return run(d, r) })
 }
 
 // requestOf is for a request that may change something, which looks at who asks.
-func requestOf[R any](run func(*Daemon, Caller, *R) (any, error)) request {
+func requestOf[R any](run func(*Daemon, caller.Caller, *R) (any, error)) request {
 	return request{
 		func(line []byte) (any, error) {
 			r := new(R)
@@ -53,14 +54,14 @@ func requestOf[R any](run func(*Daemon, Caller, *R) (any, error)) request {
 			}
 			return r, nil
 		},
-		func(d *Daemon, who Caller, r any) (any, error) { return run(d, who, r.(*R)) },
+		func(d *Daemon, who caller.Caller, r any) (any, error) { return run(d, who, r.(*R)) },
 	}
 }
 
 // Do carries out a request by its name, whatever the protocol of its client. What it takes and
 // gives is of package control: the pointer to a request, and an answer. Keys in the request are
 // wiped. The log says what became of it.
-func (d *Daemon) Do(who Caller, do string, r any) (any, error) {
+func (d *Daemon) Do(who caller.Caller, do string, r any) (any, error) {
 	result, err := requests[do].run(d, who, r)
 	d.note(who, do, err)
 	return result, err
@@ -68,7 +69,7 @@ func (d *Daemon) Do(who Caller, do string, r any) (any, error) {
 
 // note writes into the log what became of a request. It never has the error of wrong words, which
 // may quote a key.
-func (d *Daemon) note(who Caller, do string, err error) {
+func (d *Daemon) note(who caller.Caller, do string, err error) {
 	d.noteCaller(who, do, err == nil)
 	switch {
 	case err == nil:
@@ -81,16 +82,16 @@ func (d *Daemon) note(who Caller, do string, err error) {
 }
 
 // noteCaller names the caller in the log. A reader of the network cannot fill it.
-func (d *Daemon) noteCaller(who Caller, do string, done bool) {
-	if noted[do] && who.client != "" && who.reads {
-		d.remoteReaders.Do(func() { who.note(d.log, do, done) })
+func (d *Daemon) noteCaller(who caller.Caller, do string, done bool) {
+	if who.RemoteReader(do) {
+		d.remoteReaders.Do(func() { who.Note(d.log, do, done) })
 		return
 	}
-	who.note(d.log, do, done)
+	who.Note(d.log, do, done)
 }
 
 // answer carries out one request. It says whether what follows on the connection are events.
-func (d *Daemon) answer(who Caller, line []byte) (text []byte, monitor bool) {
+func (d *Daemon) answer(who caller.Caller, line []byte) (text []byte, monitor bool) {
 	head, err := control.DecodeHead(line)
 	if err != nil {
 		return d.refuse(head, inputf("%s", err)), false
@@ -101,7 +102,7 @@ func (d *Daemon) answer(who Caller, line []byte) (text []byte, monitor bool) {
 	}
 	r, err := known.decode(line)
 	if err != nil {
-		who.note(d.log, head.Do, false)
+		who.Note(d.log, head.Do, false)
 		return d.refuse(head, err), false
 	}
 	result, err := d.Do(who, head.Do, r)
@@ -149,9 +150,9 @@ const yieldTimeout = 5 * time.Second
 
 // pairRequest tells of the pair, moves the place, or takes this box out of service. It waits for no
 // change of the chips.
-func (d *Daemon) pairRequest(who Caller, r *control.PairRequest) (any, error) {
+func (d *Daemon) pairRequest(who caller.Caller, r *control.PairRequest) (any, error) {
 	if r.Verb != control.PairStatus {
-		if err := who.mayChange(); err != nil {
+		if err := who.MayChange(); err != nil {
 			return nil, err
 		}
 	}
@@ -203,8 +204,8 @@ func (d *Daemon) pairState() control.Pair {
 
 // allocSPI gives an SPI that no inbound SA has and no other was promised. A router finds inbound
 // SAs by their SPI alone, so it is unique over all destinations.
-func (d *Daemon) allocSPI(who Caller, r *control.AllocSPI) (any, error) {
-	if err := who.mayChange(); err != nil {
+func (d *Daemon) allocSPI(who caller.Caller, r *control.AllocSPI) (any, error) {
+	if err := who.MayChange(); err != nil {
 		return nil, err
 	}
 	src, err := netip.ParseAddr(r.Src)

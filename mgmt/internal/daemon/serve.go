@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sallyport/mgmt/internal/caller"
 	"sallyport/mgmt/internal/control"
 )
 
@@ -56,15 +57,17 @@ func (d *Daemon) serve(ctx context.Context, listener net.Listener, reads bool) e
 		clients.Add(1)
 		go func() {
 			defer func() { <-places; clients.Done() }()
-			who := CallerOf(conn)
-			who.reads = reads
+			who := caller.Of(conn)
+			if reads {
+				who = who.Reading()
+			}
 			d.client(ctx, who, conn)
 		}()
 	}
 }
 
 // client answers the requests of one connection, in their order.
-func (d *Daemon) client(ctx context.Context, who Caller, conn net.Conn) {
+func (d *Daemon) client(ctx context.Context, who caller.Caller, conn net.Conn) {
 	defer conn.Close()
 	// The end of the daemon ends the reading, not the answer to a request that has begun.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()

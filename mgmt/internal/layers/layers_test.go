@@ -23,7 +23,7 @@ var upwards = strings.Fields(`
 	card chip place
 	learned model hostroutes steer vrf compile plan usedkeys store saved events hub session upsets
 	listen mutual control wire peer pair
-	punt shares spis waiting rib hostrows answers
+	punt shares spis waiting rib hostrows answers caller
 	config
 	daemon
 	api web traffic yang

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package daemon
+// Package caller knows who asks the daemon for something, and what such a one may ask for.
+package caller
 
 import (
 	"log/slog"
@@ -9,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sallyport/mgmt/internal/control"
-	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/xfrm"
 )
 
@@ -44,8 +44,8 @@ func (c Caller) Keyless() Caller {
 	return c
 }
 
-// CallerOf asks the kernel.
-func CallerOf(conn net.Conn) (c Caller) {
+// Of asks the kernel.
+func Of(conn net.Conn) (c Caller) {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
 		return c
@@ -62,25 +62,28 @@ func CallerOf(conn net.Conn) (c Caller) {
 	return c
 }
 
-// RemoteCaller is a client of the network, by the name in its certificate and its address. It is
+// Remote is a client of the network, by the name in its certificate and its address. It is
 // not Known without a name.
-func RemoteCaller(client, from string) Caller {
+func Remote(client, from string) Caller {
 	return Caller{client: client, from: from, known: client != ""}
 }
+
+// RemoteReader says whether the caller asks by the network for a change, and may change nothing.
+func (c Caller) RemoteReader(do string) bool { return noted[do] && c.client != "" && c.reads }
 
 // Client is the name of a client of the network; empty of others.
 func (c Caller) Client() string { return c.client }
 
-// note writes a request that may change the box into the log: who asked for what, and whether it
+// Note writes a request that may change the box into the log: who asked for what, and whether it
 // was done. The words are not in it: they may be keys.
-func (c Caller) note(log *slog.Logger, do string, done bool) {
+func (c Caller) Note(log *slog.Logger, do string, done bool) {
 	if noted[do] {
-		log.Info("request", append([]any{"event", "request", "do", do, "done", done}, c.who()...)...)
+		log.Info("request", append([]any{"event", "request", "do", do, "done", done}, c.Who()...)...)
 	}
 }
 
-// who names a caller in the log.
-func (c Caller) who() []any {
+// Who names a caller in the log.
+func (c Caller) Who() []any {
 	switch {
 	case !c.known:
 		return nil
@@ -92,12 +95,12 @@ func (c Caller) who() []any {
 
 // These refuse a change to a caller that may read alone, of this machine and of the network.
 var (
-	ErrReader       = inputf("this socket is for queries alone: changes need the socket of the group that may configure the box")
-	ErrRemoteReader = inputf("this client may read alone: changes need a client that the daemon's configuration names in change of [api]")
+	ErrReader       = xfrm.Errorf(xfrm.Pos{}, "this socket is for queries alone: changes need the socket of the group that may configure the box")
+	ErrRemoteReader = xfrm.Errorf(xfrm.Pos{}, "this client may read alone: changes need a client that the daemon's configuration names in change of [api]")
 )
 
-// mayChange refuses a caller that may read alone.
-func (c Caller) mayChange() error {
+// MayChange refuses a caller that may read alone.
+func (c Caller) MayChange() error {
 	switch {
 	case !c.reads:
 		return nil
@@ -107,22 +110,12 @@ func (c Caller) mayChange() error {
 	return ErrReader
 }
 
-// mayHold refuses SAs, with their keys, of a request that came in memory which is not wiped.
-func (c Caller) mayHold(commands []xfrm.Command) error {
+// MayHold refuses SAs, with their keys, of a request that came in memory which is not wiped.
+func (c Caller) MayHold(commands []xfrm.Command) error {
 	for _, command := range commands {
 		if sa, adds := command.(xfrm.StateAdd); adds && c.keyless {
 			return xfrm.Errorf(sa.Pos, "an SA has a key, which has to come sealed: see GetSealingKey, or use the control socket")
 		}
 	}
 	return nil
-}
-
-// trail writes into the log what a change has made of each object, and who asked for it. The
-// daemon's own changes name no client.
-func (d *Daemon) trail(after *model.Model) {
-	before := d.trailed
-	d.trailed = after
-	for _, x := range after.Differences(before) {
-		d.log.Info("change", append([]any{"event", "change", "object", x.Object, "before", x.Before, "after", x.After}, d.by.who()...)...)
-	}
 }
