@@ -72,8 +72,7 @@ func (d *Daemon) config(who caller.Caller, r *control.ConfigRequest) (any, error
 	if d.saved == nil {
 		return nil, inputf("this daemon has no place for a saved configuration")
 	}
-	answer := control.Config{Lines: []string{}, Notes: []string{}}
-	var err error
+	answer, err := control.Config{Lines: []string{}, Notes: []string{}}, error(nil)
 	switch r.Verb {
 	case control.ConfigShow:
 		answer.Lines, err = d.lines()

@@ -8,7 +8,9 @@ import (
 
 	"sallyport/mgmt/internal/model"
 	"sallyport/mgmt/internal/punt"
+	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/session"
+	"sallyport/mgmt/internal/transport"
 )
 
 // Paths says what the daemon makes of ICMP from black about ESP packets that were too long: whether
@@ -98,4 +100,18 @@ func (d *Daemon) learnPaths(told map[uint64]uint32) error {
 		d.log.Info("the path MTU of an SA has changed", "dst", sa.Dst, "spi", sa.SPI, "mtu", m.PathMTU(sa))
 	}
 	return nil
+}
+
+// hear notes what ICMP from black says about paths. Such a frame is Linux's, too, which may have a
+// socket that sends there.
+func (d *Daemon) hear(header transport.PuntHeader, frame []byte) {
+	if !d.paths.Believe || header.Port != transport.PortBlack || header.Reason != regs.PuntReasonIcmp {
+		return
+	}
+	if report, ok := punt.ReadPathReport(frame); ok {
+		select {
+		case d.host.paths <- report:
+		default: // longer packets will be spoken of again
+		}
+	}
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"sallyport/mgmt/internal/fakebox"
+	"sallyport/mgmt/internal/learned"
+	"sallyport/mgmt/internal/punt"
 	"sallyport/mgmt/internal/regs"
 	"sallyport/mgmt/internal/testbox"
 	"sallyport/mgmt/internal/transport"
@@ -242,4 +245,123 @@ func TestManyRoutes(t *testing.T) {
 	}
 	batch("del")
 	r.until("none", func() bool { return learned() == 1 })
+}
+
+// TestLinuxSteersVRFs: Linux's routes of the table of a VRF to the device of an XFRM interface that
+// is in the VRF lead there, while a daemon comes again, too. They come with the interface, and go
+// with it. Where the box has it elsewhere they lead to no tunnel, which `vrf show` tells.
+func TestLinuxSteersVRFs(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	sizes := fakebox.Small
+	sizes.PrefixBits, sizes.PolicyBits = 8, 4
+	r := newRigOf(t, sizes)
+	r.must("addr add 192.0.2.1/24 dev black", "link add blue type vrf table 10", "link add green type vrf table 20", "link add ipsec7 type xfrm dev black if_id 7", "link set ipsec7 master blue",
+		"xfrm policy add dir out if_id 7 action punt")
+	devices := []string{"ipsec7", "ipsec8"}
+	v := vrfRig{r, r.host(devices...)}
+	goes := func(vrf, to, want string) {
+		t.Helper()
+		got := ""
+		v.until(fmt.Sprintf("packets of %s to %s go to %s", vrf, to, want), func() bool {
+			r.daemon.mu.Lock()
+			defer r.daemon.mu.Unlock()
+			view, err := r.daemon.session.Look()
+			if err != nil {
+				t.Fatal(err)
+			}
+			row, err := r.fake.Named(view.Model().NetworkOf(vrf), netip.MustParseAddr("10.1.0.9"), netip.MustParseAddr(to))
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch got = "nowhere"; {
+			case row == nil:
+				got = "no tree"
+			case regs.FlowRow.Action.Get(row) == regs.ActionPunt:
+				got = "an interface"
+			}
+			return got == want
+		})
+	}
+	for _, name := range devices {
+		v.ip("link set " + name + " up")
+	}
+	v.ip("route add 10.2.0.0/16 dev ipsec7 table 10")
+	v.ip("route add unreachable default metric 4278198272 table 10")
+	v.ip("route add 10.4.0.0/16 dev sp-red table 10")
+	v.ip("route add 10.3.0.0/16 dev ipsec8 table 10")
+	v.ip("route add 10.2.0.0/16 dev ipsec7 table 20")
+	goes("blue", "10.2.0.9", "an interface")
+	goes("blue", "10.3.0.9", "nowhere")
+	goes("blue", "10.4.0.9", "no tree")
+	goes("blue", "10.9.0.9", "nowhere")
+	goes("green", "10.2.0.9", "no tree")
+	v.tells("ignored: Linux has routes out of ipsec7 in the table 20, whose VRF does not have the interface in the box: they lead to no tunnel")
+	v.tells("blue table 10 dev ipsec7\n\tof Linux: routes 1 refused 0 hosts 0 xfrm 2\n")
+	if text := r.scrape(); !strings.Contains(text, `sallyport_linux_routes{port="xfrm vrf blue",state="installed"} 4`) || !strings.Contains(text, `{port="xfrm vrf blue"} 0`) {
+		t.Error(text)
+	}
+	r.end()
+	r.start()
+	v.engine = r.host(devices...)
+	goes("blue", "10.2.0.9", "an interface") // in its grace
+	for _, name := range devices {
+		v.ip("link set " + name + " up")
+	}
+	v.ip("route add 10.5.0.0/16 dev ipsec7 table 10")
+	goes("blue", "10.5.0.9", "an interface")
+	// The device goes down, and Linux takes its routes away without a word.
+	v.ip("link set ipsec7 down")
+	goes("blue", "10.5.0.9", "nowhere")
+	v.ip("link set ipsec7 up")
+	v.ip("route add 10.5.0.0/16 dev ipsec7 table 20")
+	r.must("xfrm policy deleteall if_id 7", "link set ipsec7 master green", "xfrm policy add dir out if_id 7 action punt")
+	goes("green", "10.5.0.9", "an interface")
+	goes("blue", "10.5.0.9", "no tree")
+	r.must("xfrm policy deleteall if_id 7", "link set ipsec7 nomaster", "link del green")
+	r.must("link add green type vrf table 20", "link set ipsec7 master green", "xfrm policy add dir out if_id 7 action punt")
+	goes("green", "10.5.0.9", "an interface")
+}
+
+// TestLearnerOfVRF: what learns the routes of a VRF teaches none to the next VRF of the table.
+func TestLearnerOfVRF(t *testing.T) {
+	r := newSizedRig(t, 8)
+	r.must("link add blue type vrf table 10")
+	n := &networks{d: r.daemon}
+	teach := func(vrfs []punt.VRF) (has int) {
+		t.Helper()
+		p := netip.MustParsePrefix("10.3.0.0/16")
+		route := learned.Change{Prefix: p, Route: &learned.Route{Prefix: p, Type: "blackhole"}}
+		if taken, err := n.Of(learned.OfTable(vrfs[0].Table, vrfs[0].Name)).LearnRoutes([]learned.Change{route}); !taken || err != nil {
+			t.Fatal(taken, err)
+		}
+		v, err := r.daemon.view()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, routes := range v.Model().FromLinux {
+			has += routes.Len()
+		}
+		return has
+	}
+	vrfs, err := n.VRFs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blue := slices.Clone(vrfs)
+	if has := teach(blue); has != 1 {
+		t.Errorf("blue has %d routes", has)
+	}
+	r.must("link del blue")
+	r.must("link add azure type vrf table 10")
+	if has := teach(blue); has != 0 {
+		t.Errorf("azure has %d routes of blue", has)
+	}
+	if vrfs, err = n.VRFs(); err != nil {
+		t.Fatal(err)
+	}
+	if has := teach(vrfs); has != 1 {
+		t.Errorf("azure has %d routes", has)
+	}
 }
