@@ -64,8 +64,8 @@ func ToSource(linux, red Way) Way {
 	}
 	return Way{
 		From: func(v *session.View, flow xfrm.Selector) (from netip.Addr) {
-			if v.Model().IsBroadcast(flow.Dst.Addr()) {
-				return from
+			if to := flow.Dst.Addr(); v.Model().IsBroadcast(to) || v.Model().Owns(to) {
+				return from // the box is there
 			}
 			return by(v, flow.Src.Addr()).From(v, flow)
 		},

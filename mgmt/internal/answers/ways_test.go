@@ -67,6 +67,7 @@ func TestTellBeforeBlack(t *testing.T) {
 		{[4]byte{10, 99, 0, 9}, [4]byte{198, 18, 4, 9}, "", ""},  // no route
 		{[4]byte{10, 1, 0, 255}, [4]byte{198, 18, 4, 9}, "", ""}, // broadcast
 		{station, [4]byte{192, 0, 2, 255}, "", ""},
+		{station, [4]byte{192, 0, 2, 1}, "", ""}, // the box's own at black
 		{[4]byte{10, 1, 0, 1}, [4]byte{192, 0, 2, 255}, "", ""},
 		{station, [4]byte{224, 0, 0, 9}, "", ""},
 	} {

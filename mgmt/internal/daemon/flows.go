@@ -35,7 +35,7 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan answers.Punted, 
 				// Its network is gone, or Linux would have to cut it.
 			case !resolves:
 				err = d.teller.TellFault(frame, answers.NoRouteBy(dev), d.towards(dev, tunnel))
-			case mayLeave(v, dev, frame.Bytes):
+			case dev == xfrm.Red || readable(v, frame.Bytes):
 				d.host.waiting.Keep(waiting.Packet{Frame: frame.Bytes, To: waiting.Host{Dev: dev, VRF: vrf, IP: host}, Tunnel: tunnel}, d.now())
 				d.seek(model.NextHop{Dev: dev, IP: host, Network: frame.Network})
 			}
@@ -44,6 +44,12 @@ func (d *Daemon) keepWaiting(ctx context.Context, frames <-chan answers.Punted, 
 			}
 		}
 	}
+}
+
+// readable says whether policies can tell what a packet is: of a later fragment they cannot.
+func readable(v *session.View, frame []byte) bool {
+	_, ok := punt.ReadPacket(frame, v.Skipped())
+	return ok
 }
 
 // mayLeave says whether a packet that waited may leave by a port. Its policy may have changed
