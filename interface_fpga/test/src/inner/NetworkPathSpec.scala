@@ -179,7 +179,12 @@ class NetworkPathSpec extends AnyFunSuite with InnerPathsModel {
     simulatePaths { (_, bench) =>
       start(bench)
       val rules = Seq(0, one, two).map(network => rule("10.60.0.0", 16, 800 + network, Action.bypass) | of(network))
-      addRules(bench, InnerTables.rule, InnerSetup.rules.length, rules :+ (rule("10.61.0.0", 16, 0, Action.punt) | of(two)))
+      addRules(
+        bench,
+        InnerTables.rule,
+        InnerSetup.rules.length,
+        rules :+ (rule("10.61.0.0", 16, 0, Action.punt) | of(two))
+      )
       def of63(to: String): Seq[Byte] = tagged(frame("10.0.0.1", to), 4095)
       assert(sent(bench, of63("10.60.0.1")).contains(800 + two))
       for (number <- Seq(0, one, two); valid <- Seq(0, 1)) {

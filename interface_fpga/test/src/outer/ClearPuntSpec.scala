@@ -63,7 +63,12 @@ class ClearPuntSpec extends AnyFunSuite with CompiledOnce {
       val reasons = Map(0 -> PuntReason.clearHost, 7 -> PuntReason.clearRoute)
       assert(bench.punted.toSeq == packets.flatten.filter(_.sa != 2).map(p => punted(p, reasons(p.sa))))
       val moved = bench.balanced(before) - "tx_bytes"
-      assert(moved == Map("link_rx_packets" -> 39, "tx_frames" -> 13, "punt_clear_host" -> 13, "punt_clear_route" -> 13))
+      assert(moved == Map(
+        "link_rx_packets" -> 39,
+        "tx_frames" -> 13,
+        "punt_clear_host" -> 13,
+        "punt_clear_route" -> 13
+      ))
       assert(bench.bus.read(OuterRegs.hostAddr0) == BigInt("c0000209", 16))
     }
   }
@@ -87,10 +92,22 @@ class ClearPuntSpec extends AnyFunSuite with CompiledOnce {
     withBench { (_, bench) =>
       val ping = OuterFrames.all.find(_.name == "icmp").get
       bench.bus.write(OuterRegs.localIpv4, OuterFrames.localIpv4)
-      for ((flood, limit, other, names) <- Seq(
-          (() => packet("cb007109", 0, 46), OuterRegs.limitClearHost, toNowhere _, ("punt_clear_host", "drop_unresolved", "punt_clear_route")),
-          (() => toNowhere(), OuterRegs.limitClearRoute, (n: Int) => packet("cb007109", 0, n), ("punt_clear_route", "drop_no_next_hop", "punt_clear_host"))
-        )) {
+      for (
+        (flood, limit, other, names) <- Seq(
+          (
+            () => packet("cb007109", 0, 46),
+            OuterRegs.limitClearHost,
+            toNowhere _,
+            ("punt_clear_host", "drop_unresolved", "punt_clear_route")
+          ),
+          (
+            () => toNowhere(),
+            OuterRegs.limitClearRoute,
+            (n: Int) => packet("cb007109", 0, n),
+            ("punt_clear_route", "drop_no_next_hop", "punt_clear_host")
+          )
+        )
+      ) {
         bench.bus.write(limit, OuterRegs.LimitClearHost.rate.put(1) | OuterRegs.LimitClearHost.burst.put(3))
         bench.run(40)
         bench.clear()
@@ -103,8 +120,13 @@ class ClearPuntSpec extends AnyFunSuite with CompiledOnce {
         bench.receive(ping.bytes)
         bench.drain(1000)
         val moved = Map[String, BigInt](
-          "link_rx_packets" -> 41, "tx_frames" -> 20, names._1 -> 3, names._2 -> 17, names._3 -> 1,
-          "rx_frames" -> 1, "punt_icmp" -> 1
+          "link_rx_packets" -> 41,
+          "tx_frames" -> 20,
+          names._1 -> 3,
+          names._2 -> 17,
+          names._3 -> 1,
+          "rx_frames" -> 1,
+          "punt_icmp" -> 1
         )
         assert(bench.balanced(before) - "tx_bytes" - "rx_bytes" == moved)
         assert(bench.punted.contains(ping.outcome))
@@ -115,7 +137,8 @@ class ClearPuntSpec extends AnyFunSuite with CompiledOnce {
 
   test("a dead CPU costs packets for it, counted, and holds up neither path") {
     withBench { (dut, bench) =>
-      for (limit <- Seq(OuterRegs.limitClearHost, OuterRegs.limitClearRoute, OuterRegs.limitIcmp)) bench.bus.write(limit, 0)
+      for (limit <- Seq(OuterRegs.limitClearHost, OuterRegs.limitClearRoute, OuterRegs.limitIcmp))
+        bench.bus.write(limit, 0)
       bench.bus.write(OuterRegs.localIpv4, OuterFrames.localIpv4)
       val ping = OuterFrames.all.find(_.name == "icmp").get
       dut.io.punt.ready.poke(false)
