@@ -92,15 +92,14 @@ func (s *steerStep) room() bool {
 }
 
 // inVain says whether a tree that found no room is tried again as it was: what gave way then came
-// back, and would go for nothing. A tree that has lost a route of Linux, or that a command asks
-// for, may fit.
+// back, and would go for nothing. One that has lost a route of Linux may fit.
 func (s *steerStep) inVain(set string) bool {
 	for _, route := range s.m.Changes.Routes[set] {
 		if route == nil {
 			return false
 		}
 	}
-	return s.m.Changes.Closed[set] && !s.m.Changes.Asked
+	return s.m.Changes.Closed[set]
 }
 
 // steering are Linux's routes that steer packets of a network, and the name of their set; empty: it

@@ -113,6 +113,22 @@ func (l *linux) TableRoutes(_ context.Context, vrfs []punt.VRF, to punt.RouteTab
 
 func (l *linux) Ignored() []string { return []string{"red.30 does not fit"} }
 
+// until waits for what the box has, as `of` tells it.
+func (a apart) until(t *testing.T, want string, of func(m *model.Model) string) {
+	t.Helper()
+	got := ""
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		look, err := a.Daemon.Look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = of(look.Model()); got == want {
+			return
+		}
+	}
+	t.Fatalf("the box has %s, want %s", got, want)
+}
+
 // TestFollowVRFs: of a VRF that comes Linux's routes come, and with it they go. A table without one
 // has none. All tables share their room, and what does not fit is logged once.
 func TestFollowVRFs(t *testing.T) {
@@ -128,25 +144,16 @@ func TestFollowVRFs(t *testing.T) {
 	go func() { ended <- v.Follow(ctx, l) }()
 	until := func(want string) {
 		t.Helper()
-		got := ""
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			look, err := b.Daemon.Look()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = ""
-			for _, vrf := range look.Model().VRFs {
+		b.until(t, want, func(m *model.Model) (got string) {
+			for _, vrf := range m.VRFs {
 				count := 0
-				if routes := look.Model().FromLinux[learned.OfTable(vrf.Table, vrf.Name)]; routes != nil {
+				if routes := m.FromLinux[learned.OfTable(vrf.Table, vrf.Name)]; routes != nil {
 					count = routes.Len()
 				}
 				got += fmt.Sprint(vrf.Name, count, " ")
 			}
-			if got == want {
-				return
-			}
-		}
-		t.Fatalf("the VRFs have %s, want %s", got, want)
+			return got
+		})
 	}
 	until("blue2 ")
 	b.must("link add green type vrf table 20\n")
@@ -248,23 +255,14 @@ func TestSteeringFollowers(t *testing.T) {
 	go func() { ended <- v.Follow(ctx, l) }()
 	until := func(want string) {
 		t.Helper()
-		got := ""
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			look, err := b.Daemon.Look()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = ""
+		b.until(t, want, func(m *model.Model) (got string) {
 			for _, set := range []string{learned.OfTable(10, "blue"), learned.SteeringOf(10, "blue"), learned.SteeringOf(20, "green")} {
-				if routes := look.Model().FromLinux[set]; routes != nil {
+				if routes := m.FromLinux[set]; routes != nil {
 					got += fmt.Sprintf("%s: %d, %d refused; ", set, routes.Len(), routes.Refused())
 				}
 			}
-			if got == want {
-				return
-			}
-		}
-		t.Fatalf("the sets are %s want %s", got, want)
+			return got
+		})
 	}
 	const ways = "table 10 blue: 1, 0 refused; "
 	until(ways + "xfrm table 10 blue: 127, 1 refused; xfrm table 20 green: 2, 0 refused; ")
