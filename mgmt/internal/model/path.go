@@ -51,6 +51,8 @@ func (m *Model) ofVersion(dev string, to netip.Prefix) Path {
 	for _, n := range m.Neighs {
 		switch {
 		case n.Dev != dev || !to.Contains(n.IP) || m.Routed(dev, n.IP) || hosts:
+		case m.leadsBack(dev, netip.PrefixFrom(n.IP, n.IP.BitLen())):
+			// No packet to it leaves by the port.
 		case m.HasRow(NextHop{Dev: dev, IP: n.IP}):
 			alone[n.IP] = true
 		default:

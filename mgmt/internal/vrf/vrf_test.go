@@ -329,6 +329,25 @@ func TestHostOfTheOtherVersion(t *testing.T) {
 	}
 }
 
+// TestHostBehindATunnelIsNoWay: a host whose packets go back to black through a tunnel is no
+// station at red. An SA names the VRF's gateway beside it, and without a gateway no next hop.
+func TestHostBehindATunnelIsNoWay(t *testing.T) {
+	r := testbox.New(t, trees())
+	mac := func() string {
+		hop := int(regs.SelectorRow.NextHop.Get(r.Fake.Table(transport.Inner, regs.InnerTableSelector)[0]))
+		if hop == 0 {
+			return "none"
+		}
+		return fmt.Sprintf("%02x", regs.NextHopRow.Mac.Get(r.Fake.Table(transport.Inner, regs.InnerTableNextHop)[hop])>>40)
+	}
+	r.Must(black + customer("blue", 10, 1))
+	r.Want("the gateway", mac(), "10")
+	r.Must("route add 10.1.0.8/29 dev black encap xfrm vrf blue\n")
+	r.Want("beside a host behind a tunnel", mac(), "10")
+	r.Must("route del 10.3.0.0/16 vrf blue\nneigh del 10.1.0.2 dev red.10\n")
+	r.Want("without a gateway", mac(), "none")
+}
+
 // TestNumbersGoRound: a VRF gets the number of one that is gone as late as can be, after a restart
 // and a load too. Frames of that one may still wait for the CPU.
 func TestNumbersGoRound(t *testing.T) {
