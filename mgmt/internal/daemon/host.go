@@ -104,15 +104,16 @@ func (d *Daemon) OpenHost(frames punt.Frames, redName, blackName, tunnelsName st
 		d.host.unresolved[dev] = make(chan model.NextHop, answers.MostAsking)
 	}
 	d.host.routes = map[string]*rib.Follower{}
+	pace := rib.NewPace()
 	for dev, chip := range map[string]transport.Chip{xfrm.Red: transport.Inner, xfrm.Black: transport.Outer} {
 		if rows := d.session.Box.Capabilities[chip].PrefixRows; rows > 0 {
-			d.host.routes[dev] = rib.New(router{d, dev, new(string)}, dev, prefixes.MostRoutes(rows), d.log)
+			d.host.routes[dev] = rib.New(router{d, dev, new(string)}, dev, prefixes.MostRoutes(rows), pace, d.log)
 		}
 	}
 	// Without interfaces there are none, and those of an earlier daemon go.
 	if rows := d.session.Box.Capabilities[transport.Inner].PrefixRows; rows > 0 {
-		d.host.apart = rib.NewVRFs(&networks{d: d}, prefixes.MostRoutes(rows), d.log)
-		d.host.routes[learned.Steering] = rib.New(router{d, learned.Steering, new(string)}, learned.Steering, prefixes.MostRoutes(rows), d.log)
+		d.host.apart = rib.NewVRFs(&networks{d: d}, prefixes.MostRoutes(rows), pace, d.log)
+		d.host.routes[learned.Steering] = rib.New(router{d, learned.Steering, new(string)}, learned.Steering, prefixes.MostRoutes(rows), pace, d.log)
 	}
 	for _, device := range d.host.ports {
 		d.log.Info("Linux is the host behind a port", "device", device.Name, "address", device.MAC.String(), "mtu", device.MTU)

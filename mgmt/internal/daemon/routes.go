@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
@@ -29,10 +30,13 @@ type router struct {
 	waited *string // why routes waited the last time
 }
 
-// LearnRoutes takes changes of routes. What cannot be written now is tried again.
-func (r router) LearnRoutes(changes []learned.Change) (taken bool, err error) {
+// LearnRoutes takes changes of routes. What cannot be written now is tried again. The time while
+// others change the box does not count.
+func (r router) LearnRoutes(changes []learned.Change) (taken bool, took time.Duration, err error) {
 	r.d.mu.Lock()
 	defer r.d.mu.Unlock()
+	begun := time.Now()
+	defer func() { took = time.Since(begun) }()
 	if err = r.d.prepare(); err == nil {
 		taken, err = r.d.session.LearnRoutes(r.dev, changes)
 	}
@@ -41,10 +45,10 @@ func (r router) LearnRoutes(changes []learned.Change) (taken bool, err error) {
 			r.d.log.Warn("routes of Linux wait: " + err.Error())
 		}
 		*r.waited = err.Error()
-		return false, nil
+		return false, 0, nil
 	}
 	*r.waited = ""
-	return taken && err == nil, r.d.outlive(err)
+	return taken && err == nil, 0, r.d.outlive(err)
 }
 
 // LearnedRoutes are those that the box has.

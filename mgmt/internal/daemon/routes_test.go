@@ -333,7 +333,7 @@ func TestLearnerOfVRF(t *testing.T) {
 		t.Helper()
 		p := netip.MustParsePrefix("10.3.0.0/16")
 		route := learned.Change{Prefix: p, Route: &learned.Route{Prefix: p, Type: "blackhole"}}
-		if taken, err := n.Of(learned.OfTable(vrfs[0].Table, vrfs[0].Name)).LearnRoutes([]learned.Change{route}); !taken || err != nil {
+		if taken, _, err := n.Of(learned.OfTable(vrfs[0].Table, vrfs[0].Name)).LearnRoutes([]learned.Change{route}); !taken || err != nil {
 			t.Fatal(taken, err)
 		}
 		v, err := r.daemon.view()

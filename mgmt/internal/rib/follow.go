@@ -16,11 +16,10 @@ import (
 )
 
 // Linux's changes within gathered go to the box together, at most batch at a time, so that its lock
-// is free in between. The box is busy with them a fifth of the time at most.
+// is free in between ([Pace]).
 const (
 	gathered = 20 * time.Millisecond
 	batch    = 256
-	idle     = 4 // times as long as a batch took
 )
 
 const (
@@ -37,8 +36,9 @@ const Grace = 2 * time.Minute
 
 // Box is what learns routes.
 type Box interface {
-	// LearnRoutes takes changes; false while the box holds no configuration.
-	LearnRoutes(changes []learned.Change) (taken bool, err error)
+	// LearnRoutes takes changes; false while the box holds no configuration. It says how long the
+	// box was busy with them.
+	LearnRoutes(changes []learned.Change) (taken bool, took time.Duration, err error)
 	// LearnedRoutes are those that it has.
 	LearnedRoutes() (*learned.Routes, error)
 }
@@ -54,6 +54,8 @@ type Follower struct {
 	dev   string
 	log   *slog.Logger
 	table *Table
+	pace  *Pace
+	turns turns
 	grace time.Duration
 
 	left   int // routes that the box had behind the last batch
@@ -62,12 +64,12 @@ type Follower struct {
 }
 
 // New makes the follower of a device of a box whose chip is meant for so many routes.
-func New(box Box, dev string, most int, log *slog.Logger) *Follower {
-	return newFollower(box, dev, dev == learned.Steering, newRoom(most), log)
+func New(box Box, dev string, most int, pace *Pace, log *slog.Logger) *Follower {
+	return newFollower(box, dev, dev == learned.Steering, newRoom(most), pace, log)
 }
 
-func newFollower(box Box, dev string, steers bool, room *room, log *slog.Logger) *Follower {
-	f := &Follower{box: box, dev: dev, log: log, table: newTable(room), grace: Grace}
+func newFollower(box Box, dev string, steers bool, room *room, pace *Pace, log *slog.Logger) *Follower {
+	f := &Follower{box: box, dev: dev, log: log, table: newTable(room), pace: pace, turns: newTurns(), grace: Grace}
 	f.table.Tell = steers // another route must not take those packets
 	return f
 }
@@ -119,12 +121,11 @@ func (f *Follower) apply(ctx context.Context) error {
 	begun, checked := time.Now(), time.Now()
 	swept := false
 	var due <-chan time.Time
-	var rested time.Time
 	for {
 		select {
 		case <-f.table.changed:
 			if due == nil {
-				due = time.After(max(gathered, time.Until(rested)))
+				due = time.After(gathered)
 			}
 			continue
 		case now := <-ticks.C:
@@ -145,14 +146,16 @@ func (f *Follower) apply(ctx context.Context) error {
 			return nil
 		}
 		due = nil
-		start := time.Now()
-		more, err := f.step()
+		more := false
+		err := f.pace.do(ctx, &f.turns, func() (took time.Duration, err error) {
+			more, took, err = f.step()
+			return took, err
+		})
 		if err != nil {
 			return err
 		}
-		rested = time.Now().Add(idle * time.Since(start))
 		if more {
-			due = time.After(max(gathered, time.Until(rested)))
+			due = time.After(gathered)
 		}
 	}
 }
@@ -175,20 +178,20 @@ func (f *Follower) check(sweep, swept, retry bool) error {
 	return nil
 }
 
-// step gives the box one batch, and says whether there is more.
-func (f *Follower) step() (more bool, err error) {
+// step gives the box one batch, and says whether there is more, and how long the box was busy.
+func (f *Follower) step() (more bool, took time.Duration, err error) {
 	changes := f.table.Take(batch)
 	if len(changes) == 0 {
-		return false, nil
+		return false, 0, nil
 	}
-	taken, err := f.box.LearnRoutes(changes)
+	taken, took, err := f.box.LearnRoutes(changes)
 	if err != nil || !taken {
 		f.table.Return(changes) // the next tick tries again
-		return false, err
+		return false, took, err
 	}
 	has, err := f.box.LearnedRoutes()
 	if err != nil {
-		return false, err
+		return false, took, err
 	}
 	f.left = has.Len()
 	over, wide := f.table.Counts()
@@ -212,7 +215,7 @@ func (f *Follower) step() (more bool, err error) {
 		f.log.Warn("IPv6 routes on "+f.dev+" longer than /64 that the chip cannot have: their packets follow shorter ones", "first", changes[first].Prefix, "type", changes[first].Route.Type, "all", has.Long())
 	}
 	f.log.Info("routes changed", "dev", f.dev, "changes", len(changes), "learned", has.Len())
-	return f.table.Waits(), nil
+	return f.table.Waits(), took, nil
 }
 
 // disobeyed says whether a change is a route that no table of the chip can have.

@@ -203,18 +203,18 @@ func (b burst) Routes(ctx context.Context, to punt.RouteTable) error {
 	return nil
 }
 
-// held is the box as a follower has it, and how long each batch had it.
+// held is the box as a follower has it, and how many changes a batch had at most.
 type held struct {
 	*box
-	most time.Duration
 	size int
 }
 
-func (h *held) LearnRoutes(changes []learned.Change) (bool, error) {
+func (h *held) LearnRoutes(changes []learned.Change) (taken bool, took time.Duration, err error) {
 	begun := time.Now()
-	taken, err := h.Daemon.LearnRoutes(xfrm.Red, changes)
-	h.most, h.size = max(h.most, time.Since(begun)), max(h.size, len(changes))
-	return taken, err
+	taken, err = h.Daemon.LearnRoutes(xfrm.Red, changes)
+	took = time.Since(begun)
+	h.size = max(h.size, len(changes))
+	return taken, took, err
 }
 
 func (h *held) LearnedRoutes() (*learned.Routes, error) {
@@ -233,7 +233,7 @@ func TestFollow(t *testing.T) {
 	b.learn(via("30.0.0.0/16", "10.1.0.2"))
 	const routes = 700
 	h := &held{box: b}
-	f := New(h, xfrm.Red, prefixes.MostRoutes(1<<8), slog.New(slog.DiscardHandler))
+	f := New(h, xfrm.Red, prefixes.MostRoutes(1<<8), NewPace(), slog.New(slog.DiscardHandler))
 	f.grace = time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)

@@ -232,14 +232,14 @@ func TestNextVRF(t *testing.T) {
 	t.Run("late follower", func(t *testing.T) {
 		b := apart{newBox(t, 8), &sync.Mutex{}}
 		b.must(customers)
-		f := newFollower(b.Of(learned.OfTable(10, "blue")), "the VRF blue", false, newRoom(10), slog.New(slog.DiscardHandler))
+		f := newFollower(b.Of(learned.OfTable(10, "blue")), "the VRF blue", false, newRoom(10), NewPace(), slog.New(slog.DiscardHandler))
 		f.table.Change(told("&", "10.3.0.0/16", 20, "10.1.0.2"))
 		turn := func() {
 			t.Helper()
 			if err := f.check(false, false, false); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := f.step(); err != nil {
+			if _, _, err := f.step(); err != nil {
 				t.Fatal(err)
 			}
 		}

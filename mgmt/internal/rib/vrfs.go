@@ -41,6 +41,7 @@ type VRFs struct {
 	box         VRFBox
 	log         *slog.Logger
 	room, steer *room
+	pace        *Pace
 
 	ignored []string // as the log has it
 
@@ -58,9 +59,9 @@ type following struct {
 func (f *following) both() [2]*Follower { return [2]*Follower{f.ways, f.steer} }
 
 // NewVRFs makes them for a box whose chip is meant for so many routes.
-func NewVRFs(box VRFBox, most int, log *slog.Logger) *VRFs {
+func NewVRFs(box VRFBox, most int, pace *Pace, log *slog.Logger) *VRFs {
 	shared := func() *room { return &room{most: int64(most), share: most / model.MostVRFs} }
-	return &VRFs{box: box, log: log, room: shared(), steer: shared(), followers: map[uint32]*following{}}
+	return &VRFs{box: box, log: log, room: shared(), steer: shared(), pace: pace, followers: map[uint32]*following{}}
 }
 
 // Over is how many routes of Linux had no room in the tables, by set as the metrics name it.
@@ -155,8 +156,8 @@ func (v *VRFs) follow(ctx context.Context, group *errgroup.Group, vrfs []punt.VR
 		if f == nil || f.vrf.Name != vrf.Name {
 			own, end := context.WithCancel(ctx)
 			f = &following{
-				newFollower(v.box.Of(learned.OfTable(vrf.Table, vrf.Name)), "the VRF "+vrf.Name, false, v.room, v.log),
-				newFollower(v.box.Of(learned.SteeringOf(vrf.Table, vrf.Name)), learned.Steering+" in the VRF "+vrf.Name, true, v.steer, v.log), vrf, end,
+				newFollower(v.box.Of(learned.OfTable(vrf.Table, vrf.Name)), "the VRF "+vrf.Name, false, v.room, v.pace, v.log),
+				newFollower(v.box.Of(learned.SteeringOf(vrf.Table, vrf.Name)), learned.Steering+" in the VRF "+vrf.Name, true, v.steer, v.pace, v.log), vrf, end,
 			}
 			for _, one := range f.both() {
 				group.Go(func() error { return one.apply(own) })

@@ -50,10 +50,12 @@ type ofVRF struct {
 	set string
 }
 
-func (o ofVRF) LearnRoutes(changes []learned.Change) (bool, error) {
+func (o ofVRF) LearnRoutes(changes []learned.Change) (taken bool, took time.Duration, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.Daemon.LearnRoutes(o.set, changes)
+	begun := time.Now()
+	taken, err = o.Daemon.LearnRoutes(o.set, changes)
+	return taken, time.Since(begun), err
 }
 
 func (o ofVRF) LearnedRoutes() (*learned.Routes, error) {
@@ -138,7 +140,7 @@ func TestFollowVRFs(t *testing.T) {
 	l.set(10, "10.3.0.0/16", "10.4.0.0/16")
 	l.set(20, "10.3.0.0/16", "10.4.0.0/16")
 	log := &testbox.Log{}
-	v := NewVRFs(b, 3, slog.New(slog.NewTextHandler(log, nil)))
+	v := NewVRFs(b, 3, NewPace(), slog.New(slog.NewTextHandler(log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- v.Follow(ctx, l) }()
@@ -249,7 +251,7 @@ func TestSteeringFollowers(t *testing.T) {
 	l.steer(10, many...)
 	l.steer(20, many[:2]...)
 	log := &testbox.Log{}
-	v := NewVRFs(b, 2*model.MostVRFs, slog.New(slog.NewTextHandler(log, nil)))
+	v := NewVRFs(b, 2*model.MostVRFs, NewPace(), slog.New(slog.NewTextHandler(log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- v.Follow(ctx, l) }()

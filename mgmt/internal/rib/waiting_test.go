@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/punt"
@@ -19,14 +20,14 @@ type memory struct {
 	waits bool
 }
 
-func (m *memory) LearnRoutes(changes []learned.Change) (bool, error) {
+func (m *memory) LearnRoutes(changes []learned.Change) (bool, time.Duration, error) {
 	if m.waits {
-		return false, nil
+		return false, 0, nil
 	}
 	for _, c := range changes {
 		m.has.Set(c.Prefix, c.Route)
 	}
-	return true, nil
+	return true, 0, nil
 }
 
 func (m *memory) LearnedRoutes() (*learned.Routes, error) { return m.has, nil }
@@ -40,7 +41,7 @@ func TestMillionChanges(t *testing.T) {
 		b := &memory{has: learned.New()}
 		before := via("30.0.0.0/16", "10.1.0.2")
 		b.has.Set(before.Prefix, before.Route)
-		f := newFollower(b, "red", false, newRoom(most), slog.New(slog.DiscardHandler))
+		f := newFollower(b, "red", false, newRoom(most), NewPace(), slog.New(slog.DiscardHandler))
 		want := map[string]string{}
 		tell := func(how, prefix, gateway string) {
 			f.table.Change(told(how, prefix, 20, gateway))
@@ -55,7 +56,7 @@ func TestMillionChanges(t *testing.T) {
 			}
 			for more := true; more; more = more && !b.waits {
 				var err error
-				if more, err = f.step(); err != nil {
+				if more, _, err = f.step(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -107,7 +108,7 @@ func TestMillionChanges(t *testing.T) {
 // TestDisobeyed: the log names a route that the chip cannot have whenever Linux has a new one.
 func TestDisobeyed(t *testing.T) {
 	var log strings.Builder
-	f := newFollower(&memory{has: learned.New()}, "red", false, newRoom(100), slog.New(slog.NewTextHandler(&log, nil)))
+	f := newFollower(&memory{has: learned.New()}, "red", false, newRoom(100), NewPace(), slog.New(slog.NewTextHandler(&log, nil)))
 	nowhere := told("+", "2001:db8:9::1/128", 20)
 	nowhere.Route.Type = "blackhole"
 	for _, step := range []struct {
@@ -123,7 +124,7 @@ func TestDisobeyed(t *testing.T) {
 	} {
 		log.Reset()
 		f.table.Change(step.change)
-		if _, err := f.step(); err != nil {
+		if _, _, err := f.step(); err != nil {
 			t.Fatal(err)
 		}
 		if warned := strings.Contains(log.String(), "level=WARN"); warned != (step.want != "") || !strings.Contains(log.String(), step.want) {
