@@ -144,8 +144,11 @@ func (m *Model) VLANID(name string) (id, protocol uint16) {
 // checkHop refuses a gateway that is a neighbour in one VLAN and routed to by another.
 func (m *Model) checkHop(hop netip.Addr, dev string, pos xfrm.Pos) error {
 	for _, n := range m.Neighs {
+		if n.IP != hop || n.Dev != dev {
+			continue
+		}
 		for _, r := range m.Routes {
-			if n.IP == hop && r.Via == hop && n.Dev == dev && r.Dev == dev && n.VLAN != r.VLAN {
+			if r.Via == hop && r.Dev == dev && n.VLAN != r.VLAN {
 				return xfrm.Errorf(pos, "the gateway %s of %s is on %s by its route, and on %s by its neighbour line: name one device in both", hop, r.Prefix, r.Place, n.Place)
 			}
 		}

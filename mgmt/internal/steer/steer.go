@@ -24,11 +24,9 @@ package steer
 import (
 	"cmp"
 	"net/netip"
-	"slices"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
-	"sallyport/mgmt/internal/xfrm"
 )
 
 // Kind is where packets go.
@@ -88,75 +86,6 @@ func networks(m *model.Model) (out []network) {
 	return out
 }
 
-// named is the interface of a name, or nil.
-func (n network) named(name string) *model.Interface {
-	if i := n.own.Interface(name); i != nil && i.VRF == n.vrf {
-		return i
-	}
-	return nil
-}
-
-// route is where the route of just a prefix leads: to which interface, or elsewhere. A route to an
-// interface comes before those of ports, which are for packets out of tunnels and into them.
-func (n network) route(p netip.Prefix) (kind Kind, ifID uint32) {
-	if !learned.Treeable(p) || p.Addr().IsMulticast() {
-		return Unsaid, 0
-	}
-	written := false
-	for _, r := range n.own.Routes {
-		if r.Prefix != p || r.Dev == model.Tunnels { // which is for packets out of tunnels alone
-			continue
-		}
-		if i := n.named(r.Dev); i != nil {
-			return Routed, i.IfID
-		}
-		written = true
-	}
-	r := n.own.FromLinux[learned.Steering].Find(p)
-	if r != nil && !r.OnChip() {
-		r = nil
-	}
-	switch {
-	case r != nil && r.Dev != "":
-		if i := n.named(r.Dev); i != nil {
-			return Routed, i.IfID
-		}
-		return Dropped, 0 // Linux has the interface, and the box has not, or in another network
-	case written || slices.ContainsFunc(n.own.Addrs, func(a model.Address) bool { return a.Prefix.Masked() == p }):
-		return Elsewhere, 0
-	case r == nil:
-		return Unsaid, 0
-	case r.Type != "":
-		return Dropped, 0
-	}
-	return Elsewhere, 0
-}
-
-// longest is where the longest route leads that holds all of a prefix.
-func (n network) longest(p netip.Prefix) (kind Kind, ifID uint32) {
-	best := netip.Prefix{}
-	take := func(q netip.Prefix) {
-		if xfrm.Within(q, p) && learned.Treeable(q) && (!best.IsValid() || q.Bits() > best.Bits()) {
-			best = q
-		}
-	}
-	for _, r := range n.own.Routes {
-		if r.Dev != model.Tunnels {
-			take(r.Prefix)
-		}
-	}
-	for _, a := range n.own.Addrs {
-		take(a.Prefix.Masked())
-	}
-	if r := n.own.FromLinux[learned.Steering].Longest(p, (*learned.Route).OnChip); r != nil {
-		take(r.Prefix)
-	}
-	if !best.IsValid() {
-		return Dropped, 0
-	}
-	return n.route(best)
-}
-
 // class is the longest destination of an interface's policies that holds all of a prefix.
 func (n network) class(ifID uint32, p netip.Prefix) Lead {
 	for bits := p.Bits(); bits >= 0; bits-- {
@@ -188,7 +117,7 @@ func At(m *model.Model, vrf string, addr netip.Addr) Lead {
 	if n.closed() {
 		return Lead{}
 	}
-	kind, ifID := n.longest(host)
+	kind, ifID := n.table(host).longest(host)
 	if kind == Routed {
 		return n.class(ifID, host)
 	}
@@ -202,7 +131,8 @@ func Interface(m *model.Model, addr netip.Addr) string {
 	if addr.IsMulticast() || n.closed() {
 		return ""
 	}
-	if kind, ifID := n.longest(netip.PrefixFrom(addr, addr.BitLen())); kind == Routed {
+	host := netip.PrefixFrom(addr, addr.BitLen())
+	if kind, ifID := n.table(host).longest(host); kind == Routed {
 		for _, i := range m.Interfaces {
 			if i.IfID == ifID {
 				return i.Name
@@ -210,23 +140,4 @@ func Interface(m *model.Model, addr netip.Addr) string {
 		}
 	}
 	return ""
-}
-
-// entry is what the tree has for just a prefix.
-func (n network) entry(p netip.Prefix) Lead {
-	kind, ifID := n.route(p)
-	switch kind {
-	case Routed:
-		return n.class(ifID, p)
-	case Unsaid:
-		kind, ifID = n.longest(p)
-		switch {
-		case kind == Routed && n.hasPolicies(ifID, p):
-			return Lead{n.number, Routed, ifID, p}
-		case p.Bits() == 0:
-			return n.lead(kind)
-		}
-		return Lead{}
-	}
-	return n.lead(kind)
 }

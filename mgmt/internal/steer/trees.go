@@ -3,7 +3,9 @@
 package steer
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 
 	"sallyport/mgmt/internal/learned"
 	"sallyport/mgmt/internal/model"
@@ -28,11 +30,12 @@ func (n network) entries() Tree {
 	if n.closed() {
 		return out
 	}
+	t := n.table()
 	add := func(p netip.Prefix) {
 		if _, twice := out[p]; twice {
 			return
 		}
-		if e := n.entry(p); e.Kind != Unsaid {
+		if e := t.entry(p); e.Kind != Unsaid {
 			out[p] = e
 		}
 	}
@@ -89,17 +92,24 @@ func (n network) changed(routes map[netip.Prefix]*learned.Route) Tree {
 		if !learned.Treeable(p) || p.Addr().IsMulticast() {
 			continue
 		}
-		out[p] = n.entry(p)
+		out[p] = Lead{}
 		for _, i := range interfaces {
 			for q := range n.all.Policies.OfInterfaceTo(i.IfID, p) {
 				if !p.Contains(q.Dst.Addr()) {
 					break
 				}
 				if q.Dst.Bits() > p.Bits() {
-					out[q.Dst] = n.entry(q.Dst)
+					out[q.Dst] = Lead{}
 				}
 			}
 		}
+	}
+	if len(out) == 0 {
+		return out
+	}
+	t := n.table(slices.SortedFunc(maps.Keys(out), learned.Compare)...)
+	for p := range out {
+		out[p] = t.entry(p)
 	}
 	return out
 }
