@@ -3,8 +3,8 @@
 package rib
 
 import (
+	"cmp"
 	"context"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -13,8 +13,8 @@ import (
 const (
 	// idle is how many times as long as a batch took none follows.
 	idle = 4
-	// fades is how long it takes until time that a follower has had counts half.
-	fades = 10 * time.Minute
+	// ahead is how much time a follower may have before others that waited when it did not.
+	ahead = time.Second
 )
 
 // Pace bounds how busy a box is with all followers together: a fifth of the time. One prefix that
@@ -22,31 +22,28 @@ const (
 // neighbours of a customer decide when. So one follower has its turn at a time, and then the box
 // rests.
 //
-// Of those that wait the one comes next that has had the least time of late. One that seldom has
-// changes thus waits for the turn that runs and the rest behind it, whatever the others do. One
-// with many has as much time as each of the others.
+// The turns are those of start-time fair queuing (Goyal, Vin and Cheng, SIGCOMM 1996), with time in
+// the place of bytes. Followers that always wait have the same time each. One that seldom waits has
+// the next turn: it waits for the one that runs and the rest behind it, whatever the others do.
+// What a follower has had while no other waited does not count.
 type Pace struct {
 	mu      sync.Mutex
-	waiting []*turns // in the order in which they came
-	busy    bool     // a turn runs, or the rest behind it
+	waiting []*turns      // in the order in which they came
+	busy    bool          // a turn runs, or the rest behind it
+	now     time.Duration // the latest start of a turn
 }
 
 // NewPace is that of a box.
 func NewPace() *Pace { return &Pace{} }
 
-// turns are those of a follower.
+// turns are those of a follower, in the time that turns take: one starts where the last one ended,
+// but not long before those that others have now.
 type turns struct {
-	had  float64 // seconds of late, as of the end of the last one
-	end  time.Time
-	next chan struct{}
+	start, end time.Duration
+	next       chan struct{}
 }
 
 func newTurns() turns { return turns{next: make(chan struct{}, 1)} }
-
-// late is how many seconds a follower has had of late.
-func (t *turns) late(now time.Time) float64 {
-	return t.had * math.Exp2(-now.Sub(t.end).Seconds()/fades.Seconds())
-}
 
 // do waits for a turn and does work then, unless ctx ends before. The work says how long the box
 // was busy with it.
@@ -66,6 +63,7 @@ func (p *Pace) do(ctx context.Context, t *turns, work func() (took time.Duration
 func (p *Pace) ask(t *turns) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	t.start = max(p.now-ahead, t.end)
 	p.waiting = append(p.waiting, t)
 	p.give()
 }
@@ -87,8 +85,7 @@ func (p *Pace) leave(t *turns) {
 func (p *Pace) end(t *turns, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
-	t.had, t.end = t.late(now)+took.Seconds(), now
+	t.end = t.start + took
 	time.AfterFunc(idle*took, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -102,14 +99,9 @@ func (p *Pace) give() {
 	if p.busy || len(p.waiting) == 0 {
 		return
 	}
-	at, now := 0, time.Now()
-	for i, t := range p.waiting {
-		if t.late(now) < p.waiting[at].late(now) {
-			at = i
-		}
-	}
-	t := p.waiting[at]
+	t := slices.MinFunc(p.waiting, func(a, b *turns) int { return cmp.Compare(a.start, b.start) })
+	at := slices.Index(p.waiting, t)
 	p.waiting = slices.Delete(p.waiting, at, at+1)
-	p.busy = true
+	p.busy, p.now = true, max(p.now, t.start)
 	t.next <- struct{}{}
 }

@@ -143,7 +143,7 @@ func TestOnePace(t *testing.T) {
 			for _, c := range all.customers {
 				few, many = min(few, c.own), max(many, c.own)
 			}
-			if many-few > 3*whole {
+			if fair := all.busy / time.Duration(count); few < fair/2 || many > 2*fair {
 				t.Errorf("%d customers: one has had %v, and another %v", count, few, many)
 			}
 		})
@@ -225,6 +225,36 @@ func TestLong(t *testing.T) {
 		}
 		if all.customers[0].has.Find(netip.MustParsePrefix("10.1.0.0/16")) == nil {
 			t.Error("the other one has lost its change")
+		}
+	})
+}
+
+// TestLateComer: a follower that has had much time alone, as for its first routes, does not pay for
+// it when another one begins to have its set close and open. It waits for two turns of that one.
+func TestLateComer(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context) {
+		const whole = time.Second
+		all := follow(t, ctx, newPlanned(whole, time.Millisecond), 2)
+		first, box, late := all.followers[0], all.customers[0], all.followers[1]
+		alone, end := context.WithCancel(ctx)
+		go first.flap(alone)
+		time.Sleep(20 * time.Minute)
+		end()
+		time.Sleep(time.Minute)
+		go late.flap(ctx)
+		time.Sleep(10 * time.Second)
+		most := time.Duration(0)
+		for n := range 10 {
+			told := time.Now()
+			first.tell(2 - n%2)
+			time.Sleep(30 * time.Second)
+			if box.last.Before(told) {
+				t.Fatalf("change %d has waited for 30 s", n)
+			}
+			most = max(most, box.last.Sub(told))
+		}
+		if t.Log("a change takes", most); most > (idle+1)*(2*whole+ahead) {
+			t.Errorf("a change takes %v", most)
 		}
 	})
 }
