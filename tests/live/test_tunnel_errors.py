@@ -27,6 +27,10 @@ def test_senders_behind_the_tunnel_hear_why(tmp_path: Path) -> None:
     with two_boxes(tmp_path, record=record) as (a, b):
         for prefix, (kind, _) in ROUTES.items():
             b.space.run("ip", "route", "add", kind, prefix)
+        end = time.monotonic() + WAIT_S
+        while not all(prefix in b.daemon.sallyctl("route", "show").stdout for prefix in ROUTES):
+            assert time.monotonic() < end, b.daemon.log()
+            time.sleep(0.1)
         heard = {
             SILENT: [a.space.python(HEAR, SILENT, ttl) for ttl in (1, 64)],
             "10.2.4.9": [a.space.python(HEAR, "10.2.4.9", 64)],

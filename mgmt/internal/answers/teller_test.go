@@ -40,7 +40,11 @@ func TestTellExpired(t *testing.T) {
 	for range 100 {
 		frames <- Punted{Bytes: from(9)}
 	}
-	frames <- Punted{Bytes: from(8)}
+	// Of these one in a thousand has the same share, by its hash.
+	others := []byte{5, 6, 7, 8}
+	for _, host := range others {
+		frames <- Punted{Bytes: from(host)}
+	}
 	// The one before is done then, and this one does not look at the time.
 	frames <- Punted{Bytes: multicast}
 	now = now.Add(time.Second)
@@ -57,7 +61,11 @@ func TestTellExpired(t *testing.T) {
 			t.Errorf("%x", answer)
 		}
 	}
-	if len(count) != 2 || count[9] != shares.AtOnce+1 || count[8] != 1 {
+	answered := 0
+	for _, host := range others {
+		answered += count[host]
+	}
+	if most := len(others); count[9] != shares.AtOnce+1 || answered < most-1 || answered > most || len(count) != answered+1 {
 		t.Errorf("told: %v", count)
 	}
 }

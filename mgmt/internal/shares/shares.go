@@ -39,6 +39,11 @@ func New() *Shares {
 
 // Take says whether a source in a VRF, "" in none, may have one more answer, which then counts.
 func (s *Shares) Take(vrf string, source netip.Addr, now time.Time) bool {
+	return s.of(vrf, source).AllowN(now, 1)
+}
+
+// of is the share of a source.
+func (s *Shares) of(vrf string, source netip.Addr) *rate.Limiter {
 	const network = 64
 	if source.Is6() {
 		prefix, _ := source.Prefix(network) // of an address of IPv6 there always is one
@@ -48,5 +53,5 @@ func (s *Shares) Take(vrf string, source netip.Addr, now time.Time) bool {
 		vrf  string
 		addr netip.Addr
 	}{vrf, source}
-	return s.each[maphash.Comparable(s.seed, who)%mostShares].AllowN(now, 1)
+	return s.each[maphash.Comparable(s.seed, who)%mostShares]
 }
