@@ -11,16 +11,18 @@ import (
 )
 
 const (
-	// idle is how many times as long as a batch took none follows.
-	idle = 4
+	// idle is how many times as long as batches took the box rests behind them. The rest of those
+	// that took no longer than atOnce in all may come behind later ones.
+	idle   = 4
+	atOnce = time.Second
 	// ahead is how much time a follower may have before others that waited when it did not.
 	ahead = time.Second
 )
 
-// Pace bounds how busy a box is with all followers together: a fifth of the time. One prefix that
-// comes and goes may close a set and open it each time, and then everything is planned anew. The
-// neighbours of a customer decide when. So one follower has its turn at a time, and then the box
-// rests.
+// Pace bounds how busy a box is with all followers together: a fifth of the time, and a second. One
+// prefix that comes and goes may close a set and open it each time, and then everything is planned
+// anew. The neighbours of a customer decide when. So one follower has its turn at a time, and the
+// box rests behind them; changes now and then do not wait for that.
 //
 // The turns are those of start-time fair queuing (Goyal, Vin and Cheng, SIGCOMM 1996), with time in
 // the place of bytes. Followers that always wait have the same time each. One that seldom waits has
@@ -31,6 +33,7 @@ type Pace struct {
 	waiting []*turns      // in the order in which they came
 	busy    bool          // a turn runs, or the rest behind it
 	now     time.Duration // the latest start of a turn
+	rested  time.Time     // the box has rested from all turns
 }
 
 // NewPace is that of a box.
@@ -86,7 +89,11 @@ func (p *Pace) end(t *turns, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t.end = t.start + took
-	time.AfterFunc(idle*took, func() {
+	if begun := time.Now().Add(-took); p.rested.Before(begun) {
+		p.rested = begun
+	}
+	p.rested = p.rested.Add((1 + idle) * took)
+	time.AfterFunc(time.Until(p.rested)-idle*atOnce, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.busy = false
