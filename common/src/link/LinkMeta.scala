@@ -45,8 +45,8 @@ class LinkMeta extends Bundle {
 
   /**
    * Encrypt: TOS byte of the inner header. Decrypt: TOS byte of the outer header. With `transport`
-   * the lengths of the headers, coded by [[ClearPrefix]]. Inside the crypto chip `df` and `tos`
-   * together hold the row of the prefix store.
+   * the lengths of the headers, coded by [[ClearPrefix]]. Inside the crypto chip `df`, `tos` and
+   * bits of `peerTag` together hold the row of the prefix store.
    */
   val tos = UInt(8.W)
 

@@ -42,15 +42,14 @@ object MemoryBinding {
 
   /**
    * Exceptions by rows and bits. Soft limits and policies' counts would bring the inner chip's use
-   * of URAM to 68 %, with only 15 % of its block RAM in use. The jobs of a lane's hashes would
-   * bring the crypto chip's use of block RAM above 60 %, and fill a quarter of what they took. The
-   * roots of prefixes are read in the cycle of a write, which block RAM leaves open. Packets that
-   * wait for their look-ups fill a quarter of their block RAM, which the inner chip lacks, and so
-   * do the lengths of frames in queues.
+   * of URAM to 68 %, with only 15 % of its block RAM in use. The roots of prefixes are read in the
+   * cycle of a write, which block RAM leaves open. Packets that wait for their look-ups fill a
+   * quarter of their block RAM, which the inner chip lacks, and so do the lengths of frames in
+   * queues. The crypto chip has no URAM left for its clear headers.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] =
-    Map((65536, 128) -> Bram) ++
-      Seq((128, 211), (256, 17), (128, 520), (128, 207), (256, 30), (256, 83), (512, 31), (512, 53)).map(_ -> Lutram)
+    Map((65536, 128) -> Bram, (4096, 508) -> Bram) ++
+      Seq((256, 17), (128, 520), (128, 207), (256, 30), (256, 83), (512, 31), (512, 53)).map(_ -> Lutram)
 
   /**
    * Columns of URAM of other exceptions. A sixth column of flows, with one bit in block RAM, would

@@ -19,7 +19,7 @@ class JoinedPrefix extends Bundle {
 
 /**
  * Puts the clear headers back in front of the packets of transport mode as they leave the lanes.
- * `length`, `df` and `tos` become those of a packet of the link. Others pass.
+ * `length` and the fields of [[PrefixRow]] become those of a packet of the link. Others pass.
  *
  * `merged` is what [[Merge]] says of each packet with or before its first beat at `in`; `leaves`
  * and `prefix` are the [[PrefixStore]]'s. A packet whose verdict is bad ends there, and gives its
@@ -62,8 +62,7 @@ class PrefixJoin extends Module {
       to.select := prefix.select
       to.length := prefix.length
       to.meta.length := from.length + prefix.length
-      to.meta.tos := prefix.stored.tos
-      to.meta.df := prefix.stored.df
+      PrefixRow.put(to.meta, prefix.stored.fields, from)
     }
   }
   // `in` is the merge's register slice: its bits may decide on its `ready`.

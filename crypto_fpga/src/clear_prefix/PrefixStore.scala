@@ -4,7 +4,7 @@ package sallyport.crypto.clear_prefix
 import chisel3._
 import chisel3.util._
 import sallyport.common.link.ClearPrefix
-import sallyport.common.queue.RingQueue
+import sallyport.common.queue.MemoryQueue
 import sallyport.common.stream.RegisterSlice
 import sallyport.crypto.dispatch.{PathJob, PrefixRow}
 
@@ -13,10 +13,10 @@ class StoredPrefix extends Bundle {
 
   /** Byte 0 lowest; as many count as `tos` says ([[ClearPrefix]]). */
   val bytes = UInt((8 * ClearPrefix.lengths.max).W)
-  val tos = UInt(8.W)
 
-  /** [[LinkMeta.df]], which gives its place to the row's number. */
-  val df = Bool()
+  /** The fields that give their place to the row's number: [[PrefixRow.apply]]. */
+  val fields = UInt(PrefixRow.bits.W)
+  def tos: UInt = fields(7, 0)
 }
 
 /**
@@ -51,12 +51,11 @@ class PrefixStore extends Module {
   dropped.io.deq.ready := !io.leaves.valid
   assert(!io.dropped.valid || dropped.io.enq.ready, "more packets dropped than there were jobs")
 
-  private val back = RingQueue(
-    io.leaves.valid || dropped.io.deq.valid,
-    Mux(io.leaves.valid, io.leaves.bits, dropped.io.deq.bits),
-    PrefixRow.count,
-    clear = false.B
-  )
+  private val queue = Module(new MemoryQueue(UInt(PrefixRow.bits.W), PrefixRow.count))
+  queue.io.in.valid := RegNext(io.leaves.valid || dropped.io.deq.valid, false.B)
+  queue.io.in.bits := RegNext(Mux(io.leaves.valid, io.leaves.bits, dropped.io.deq.bits))
+  assert(!queue.io.in.valid || queue.io.in.ready, "more rows than there are come back")
+  private val back = queue.io.out
   // A slice between: `write` is the end of a long path.
   private val next = Wire(Decoupled(UInt(PrefixRow.bits.W)))
   next.valid := !allUsed || back.valid

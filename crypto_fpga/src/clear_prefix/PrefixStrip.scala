@@ -18,9 +18,9 @@ class PrefixedMeta extends Bundle {
  * Takes the clear headers off the packets of transport mode and stores them, so that key fetch and
  * lanes meet only ESP packets, or payloads that become one.
  *
- * Such a packet goes on with `length` less its prefix, and in `df` and `tos` the row of the
- * [[PrefixStore]] that has it. Others pass as they are, without a cycle of latency while no packet
- * with a prefix is under way here, and behind it else. A packet whose prefix cannot be one
+ * Such a packet goes on with `length` less its prefix, and in the place of [[PrefixRow]] the row of
+ * the [[PrefixStore]] that has it. Others pass as they are, without a cycle of latency while no
+ * packet with a prefix is under way here, and behind it else. A packet whose prefix cannot be one
  * ([[ClearPrefix]]), or that has nothing behind it, goes on as one byte with a `length` of 0, by
  * which [[KeyDecision]] knows it.
  *
@@ -69,8 +69,7 @@ class PrefixStrip extends Module {
   private val rowNow = Mux(first, io.free.bits, row)
   when(meta.hasPrefix) {
     pipe.io.in.bits.meta.link.length := Mux(wellFormed, meta.length - prefixBytes, 0.U)
-    pipe.io.in.bits.meta.link.tos := rowNow(7, 0)
-    pipe.io.in.bits.meta.link.df := rowNow(PrefixRow.bits - 1)
+    PrefixRow.put(pipe.io.in.bits.meta.link, rowNow, meta)
     pipe.io.in.bits.meta.prefixBytes := Mux(wellFormed, prefixBytes, 0.U)
     pipe.io.in.bits.meta.rest := Mux(wellFormed, meta.length - prefixBytes, 1.U)
   }
@@ -92,8 +91,7 @@ class PrefixStrip extends Module {
 
   io.write.valid := enters && meta.hasPrefix
   io.write.bits.bytes := io.in.bits.data(io.write.bits.bytes.getWidth - 1, 0)
-  io.write.bits.tos := meta.tos
-  io.write.bits.df := meta.df
+  io.write.bits.fields := PrefixRow(meta)
 }
 
 object PrefixStrip {

@@ -101,12 +101,12 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   fetch.io.jobTaken := farm.io.jobTaken
   prefixes.io.dropped := farm.io.drop
   prefixes.io.merged := farm.io.merged
-  // The inner chip chose these, and the outer chip needs none of them for ESP.
   prefixes.io.lanes <> farm.io.out
-  prefixes.io.lanes.bits.meta.moved := false.B
-  prefixes.io.lanes.bits.meta.peerTag := 0.U
-  when(!farm.io.out.bits.meta.bypass) { prefixes.io.lanes.bits.meta.nextHeader := 0.U }
   io.out <> prefixes.io.out
+  // The inner chip chose these, and the outer chip needs none of them for ESP.
+  io.out.bits.meta.moved := false.B
+  io.out.bits.meta.peerTag := 0.U
+  when(!prefixes.io.out.bits.meta.bypass) { io.out.bits.meta.nextHeader := 0.U }
 
   fetch.io.table <> io.table
   fetch.io.numbers <> io.numbers
