@@ -39,7 +39,7 @@ case class CryptoConfig(
     saBits: Int = 10,
     lanes: Int = 4,
     suites: Seq[Suite] = Suite.all,
-    slots: Int = 128,
+    slots: Int = 64,
     laneBeats: Int = 4096,
     linkBeats: Int = 512,
     linkMessages: Boolean = false,

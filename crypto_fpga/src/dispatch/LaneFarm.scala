@@ -57,7 +57,7 @@ class LaneFarm(
   io.drop := dispatcher.io.drop
 
   private val merge = Module(new Merge(lanes))
-  private val order = Module(new OrderArbiter(lanes, LaneFarm.packets(config, lanes)))
+  private val order = Module(new OrderArbiter(lanes, LaneFarm.packetsOf(config, lanes)))
   private val tests = test.map(parameters => Module(new SelfTest(config, lanes, parameters)))
   private val failed = tests.fold(0.U(lanes.W))(tests => VecInit(tests.io.order.map(_.failed)).asUInt)
   dispatcher.io.failed := failed
@@ -65,7 +65,7 @@ class LaneFarm(
   for (index <- 0 until lanes) {
     val made = lane(config)
     val ports = tests.fold(made) { tests =>
-      val guard = Module(new LaneGuard(test.get.hangCycles))
+      val guard = Module(new LaneGuard(test.get.hangCycles, config.packets))
       guard.io.lane <> made
       guard.io.order := tests.io.order(index)
       tests.io.view(index) := guard.io.view
@@ -117,6 +117,9 @@ object LaneFarm {
   /** Packets in the bypass queue at most, a beat each, and in the registers about it. */
   private val bypassPackets: Int = bypassBeats + 8
 
+  private def packetsOf(config: LaneConfig, lanes: Int)(fast: Boolean): Int =
+    lanes * config.packets(fast) + (if (fast) bypassPackets else 0)
+
   /** Packets between dispatch and merge at most. */
-  def packets(config: LaneConfig, lanes: Int): Int = lanes * config.slots + bypassPackets
+  def packets(config: LaneConfig, lanes: Int): Int = Seq(false, true).map(packetsOf(config, lanes)).sum
 }

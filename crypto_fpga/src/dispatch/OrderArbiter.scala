@@ -3,7 +3,7 @@ package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.queue.{RingQueue, ShiftQueue}
+import sallyport.common.queue.{MemoryQueue, RingQueue, ShiftQueue}
 import sallyport.common.stream.RegisterSlice
 import sallyport.crypto.lane.LanePorts
 
@@ -30,10 +30,11 @@ class OrderEntry(lanes: Int) extends Bundle {
  *
  * `out` is the order for the merge, a register. Two classes take turns; a packet a cycle.
  *
- * @param packets of each class that may be on their way at most: slots of all lanes, and for the
- *   fast ones those in the bypass queue. There is room for so many, and `in` need not wait
+ * @param packets
+ *   slow (`false`) and fast (`true`) ones that may be on their way at most: those in the lanes, and
+ *   in the bypass queue. There is room for so many, and `in` need not wait
  */
-class OrderArbiter(lanes: Int, packets: Int) extends Module {
+class OrderArbiter(lanes: Int, packets: Boolean => Int) extends Module {
   val io = IO(new Bundle {
     val in = Flipped(Valid(new OrderEntry(lanes)))
     val offer = Input(Vec(lanes, Vec(2, Bool())))
@@ -49,7 +50,15 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
 
   private val heads = Seq(false, true).map { fast =>
     val comes = io.in.valid && io.in.bits.fast === fast.B
-    RegisterSlice(RingQueue(comes, io.in.bits, 1 << log2Ceil(packets), clear = false.B))
+    val places = 1 << log2Ceil(packets(fast).max(2))
+    if (places <= OrderArbiter.mostInLuts) RegisterSlice(RingQueue(comes, io.in.bits, places, clear = false.B))
+    else {
+      val queue = Module(new MemoryQueue(new OrderEntry(lanes), places))
+      queue.io.in.valid := RegNext(comes, false.B)
+      queue.io.in.bits := RegNext(io.in.bits)
+      assert(!queue.io.in.valid || queue.io.in.ready, "more packets than places")
+      queue.io.out
+    }
   }
 
   private val finished = heads.zipWithIndex.map { case (head, kind) =>
@@ -69,4 +78,10 @@ class OrderArbiter(lanes: Int, packets: Int) extends Module {
   when(takes(1)) { fastNext := false.B }
   merging.io.in.valid := finished.reduce(_ || _)
   merging.io.in.bits := Mux(takes(0), heads(0).bits, heads(1).bits)
+}
+
+private object OrderArbiter {
+
+  /** A queue of more places is in block RAM. */
+  val mostInLuts = 1024
 }

@@ -9,16 +9,19 @@ import sallyport.common.stream.PacketStream
 class BeatWrite(config: LaneConfig) extends Bundle {
   val row = UInt(config.rowBits.W)
   val data = UInt(PacketStream.dataBits.W)
+
+  /** Not of the packet: a record of [[LaneRetire]]. */
+  val record = Bool()
 }
 
 /**
- * A packet buffer that is written by the beat and read by 16 bytes from any word on, and, from
- * black to red, by the beat for the hashes.
+ * A packet buffer that is written by the beat and read by 16 bytes from any word on, and, by the
+ * beat, for the records of [[LaneRetire]] and from black to red for the hashes.
  *
  * A block that crosses from the last 16 bytes of a beat needs the first 16 of the beat behind. So a
  * beat stands in two memories with an address each: its first 18 bytes, which fill two columns of
- * URAM, and the rest. Beats are read through the port that writes them, so never in a cycle
- * with `write`.
+ * URAM, and the rest with `record`. Beats are read through the port that writes them, so never in
+ * a cycle with `write`.
  */
 class BeatToBlockBuffer(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
@@ -31,6 +34,7 @@ class BeatToBlockBuffer(config: LaneConfig) extends Module {
 
     /** The cycle after `readBeat`. */
     val beat = Output(UInt(PacketStream.dataBits.W))
+    val record = Output(Bool())
   })
   private val bank = io.read.bits.word(3, 2)
   private val crosses = io.read.bits.word(1, 0) =/= 0.U
@@ -39,23 +43,24 @@ class BeatToBlockBuffer(config: LaneConfig) extends Module {
   /** Bits `lsb` to `msb` of the beats: what `read` finds at `row`, and what `readBeat` does. */
   private def part(msb: Int, lsb: Int, row: UInt, used: Bool): (UInt, UInt) = {
     val memory = SyncReadMem(config.bufferBeats, UInt((msb - lsb + 1).W))
-    val data = io.write.bits.data(msb, lsb)
+    val data = (io.write.bits.record ## io.write.bits.data)(msb, lsb)
     val beat =
-      if (config.readsArrivedBeats) {
+      if (config.hasSlow) {
         val at = Mux(io.readBeat.valid, io.readBeat.bits, io.write.bits.row)
         memory.readWrite(at, data, io.write.valid || io.readBeat.valid, !io.readBeat.valid)
       } else {
         when(io.write.valid) { memory.write(io.write.bits.row, data) }
-        0.U
+        0.U((msb - lsb + 1).W)
       }
     (memory.read(row, io.read.valid && used), beat)
   }
   private val (low, lowBeat) =
     part(BeatToBlockBuffer.lowBits - 1, 0, Mux(wraps, io.read.bits.next, io.read.bits.row), !wraps || crosses)
   private val (high, highBeat) =
-    part(PacketStream.dataBits - 1, BeatToBlockBuffer.lowBits, io.read.bits.row, bank =/= 0.U || crosses)
-  io.banks := (high ## low).asTypeOf(io.banks)
-  io.beat := highBeat ## lowBeat
+    part(PacketStream.dataBits, BeatToBlockBuffer.lowBits, io.read.bits.row, bank =/= 0.U || crosses)
+  io.banks := (high ## low)(PacketStream.dataBits - 1, 0).asTypeOf(io.banks)
+  io.beat := (highBeat ## lowBeat)(PacketStream.dataBits - 1, 0)
+  io.record := highBeat(PacketStream.dataBits - BeatToBlockBuffer.lowBits)
   assert(!(io.write.valid && io.readBeat.valid), "a beat comes in while one is read for the hashes")
 }
 

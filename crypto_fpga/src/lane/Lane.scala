@@ -26,11 +26,12 @@ import sallyport.crypto.suite.Suite
  * Order of things: the intake writes the packet into the first buffer and keeps what came beside it
  * in the memories of its slot. The engine starts with a fast packet ([[Suite.fast]]) as it comes
  * in, with a slow one once all of it is there. Text comes back into the second buffer, and when the
- * packet's end is known its slot is done. The outlet sends slots as they are granted. The hashes
- * read the buffer on the black side. When encrypting this is the second buffer, and the outlet
- * pauses its reads for them; else it is the first, and the intake pauses its writes. The pause is
- * one cycle of four at most and takes nothing from the rate, since beats come and go four times as
- * fast as blocks. Both buffers have one layout, so a packet's place is one number.
+ * packet's end is known its slot is done. A slow packet leaves its slot then and waits in its own
+ * first beat of the first buffer ([[LaneRetire]]). The outlet sends packets as they are granted.
+ * The hashes read the buffer on the black side. When encrypting this is the second buffer, and the
+ * outlet pauses its reads for them; else it is the first, and the intake pauses its writes. The
+ * pause is one cycle of four at most and takes nothing from the rate, since beats come and go four
+ * times as fast as blocks. Both buffers have one layout, so a packet's place is one number.
  *
  * The clock of the whole lane stops while it is empty.
  */
@@ -62,6 +63,7 @@ class Lane(config: LaneConfig) extends Module {
     def suite(slot: UInt): UInt = suites(slot)(Suite.laneBits - 1, 0)
     def icv(slot: UInt): UInt = suites(slot) >> Suite.laneBits
     val occupied = RegInit(0.U(slots.W))
+    intake.io.slots := occupied
     val complete = RegInit(0.U(slots.W))
     val malformed = Reg(UInt(slots.W))
     val killed = Reg(UInt(slots.W))
@@ -83,6 +85,7 @@ class Lane(config: LaneConfig) extends Module {
     intake.io.hold := wipe || io.zeroize
     io.room := intake.io.room
     before.io.write := intake.io.write
+    intake.io.retired := false.B
 
     val head = Wire(new EspHead)
     head.esn := job.esn
@@ -184,7 +187,8 @@ class Lane(config: LaneConfig) extends Module {
     when(decided.valid) { results(decided.bits.slot) := decided.bits.decision }
 
     // Out.
-    val outSlot = outlet.io.slot
+    val outSlot = WireDefault(outlet.io.slot)
+    val leavesSlot = WireDefault(outlet.io.taken)
     val result = results(outSlot)
     val outFrame = frames(outSlot)
     outlet.io.done := done
@@ -207,11 +211,41 @@ class Lane(config: LaneConfig) extends Module {
     intake.io.release := outlet.io.release
     io.out <> outlet.io.out
 
+    // Slow packets leave their slots when they are finished.
+    val clearing = WireDefault(false.B)
+    outlet.io.front.valid := false.B
+    outlet.io.front.bits := DontCare
+    if (config.hasSlow) {
+      val retire = Module(new LaneRetire(config))
+      retire.io.done := done
+      retire.io.begins := RegNext(begin.valid && !config.slotRings.isFast(begin.bits.slot), false.B)
+      retire.io.hold := outlet.io.turn
+      retire.io.finished := outlet.io.finished
+      retire.io.zeroize := io.zeroize || wipe
+      retire.io.busy := (if (config.encrypt) false.B else engine.io.readsSoon)
+      retire.io.beat := before.io.beat
+      retire.io.record := before.io.record
+      retire.io.crowded := intake.io.crowded
+      retire.io.empty := intake.io.noSlow
+      retire.io.nextRow := intake.io.nextSlow
+      retire.io.take := outlet.io.takeFront
+      outlet.io.front := retire.io.front
+      when(!outlet.io.turn) { outSlot := retire.io.slot }
+      leavesSlot := outlet.io.taken || retire.io.taken
+      intake.io.retired := retire.io.taken
+      clearing := retire.io.clearing
+      assert(!retire.io.refused, "what a row is marked for is no record of it")
+      when(retire.io.soon) { intake.io.pause := true.B }
+      when(retire.io.write.valid) { before.io.write := retire.io.write }
+      when(retire.io.read.valid) { before.io.readBeat := retire.io.read }
+    }
+
     // The bits of each slot.
     def bit(valid: Bool, slot: UInt): UInt = Mux(valid, UIntToOH(slot, slots), 0.U(slots.W))
-    // A cycle late, for `begin` ends a long path; the packet's other facts are later still.
+    // A cycle late, for `begin` ends a long path; the packet's other facts are later still. So is
+    // `leaves`.
     val begins = bit(RegNext(begin.valid, false.B), RegNext(begin.bits.slot))
-    val leaves = bit(outlet.io.taken, outSlot)
+    val leaves = bit(RegNext(leavesSlot, false.B), RegNext(outSlot))
     val arrives = bit(arrived.valid, inSlot)
     val ends =
       bit(decided.valid && !wipe, decided.bits.slot) | Mux(dead, arrives, 0.U) | Mux(wipe, occupied & complete, 0.U)
@@ -224,6 +258,6 @@ class Lane(config: LaneConfig) extends Module {
     val busy = intake.io.occupied || outlet.io.pending || wipe
     io.busy := busy
     // Three cycles longer than busy, and than reset, for registers that follow it.
-    awake := busy || (1 to 3).map(ShiftRegister(busy, _, true.B, true.B)).reduce(_ || _)
+    awake := busy || clearing || (1 to 3).map(ShiftRegister(busy, _, true.B, true.B)).reduce(_ || _)
   }
 }

@@ -13,13 +13,13 @@ import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
  *   direction of the lane: it builds ESP packets, or it verifies and opens them
  * @param suites
  *   the suites that it has; pipes that none of them needs are not built
- * @param slots packets in flight, a power of two. A chained suite needs them: the longest packets
- *   of a mix take 3,500 cycles, and the packets behind them must find a place
+ * @param slots packets that the engine works on, a power of two. A chained suite needs many, as the
+ *   steps of a packet are 15 to 140 cycles apart
  * @param bufferBeats beats of 64 bytes in each packet buffer, a power of two. 4096 fill eight URAMs
  *   and hold 25 packets of 9000 bytes in the slow ring, as many as CBC needs to keep the SM4
  *   pipe busy
  */
-case class LaneConfig(encrypt: Boolean, suites: Seq[Suite] = Suite.all, slots: Int = 128, bufferBeats: Int = 4096) {
+case class LaneConfig(encrypt: Boolean, suites: Seq[Suite] = Suite.all, slots: Int = 64, bufferBeats: Int = 4096) {
   require(suites.nonEmpty, "a lane without a suite has nothing to do")
   require(
     slots >= 32 && slots <= 256 && isPow2(slots),
@@ -37,8 +37,19 @@ case class LaneConfig(encrypt: Boolean, suites: Seq[Suite] = Suite.all, slots: I
    * Fast packets and slow ones (see [[Suite.fast]]) have rings of slots and of beats of their own:
    * neither waits for the other.
    */
-  val slotRings: Rings = Rings.split(slots, slots / 8, suites)
+  val slotRings: Rings = Rings.split(slots, (slots / 4).min(16), suites)
   val beatRings: Rings = Rings.split(bufferBeats, if (bufferBeats >= 2048) bufferBeats / 8 else bufferBeats / 2, suites)
+
+  /**
+   * Packets of a class in the lane at most. A slow one has but its beats from its end on
+   * ([[LaneRetire]]).
+   */
+  def packets(fast: Boolean): Int =
+    if (fast) slotRings.places(true) else beatRings.places(false) / (if (encrypt) 2 else 1)
+  def packets: Int = packets(false) + packets(true)
+
+  /** A bit for each slot of slow packets. */
+  def slowSlots: BigInt = ((BigInt(1) << slotRings.places(false)) - 1) << slotRings.start(false)
 
   def has(property: Suite => Boolean): Boolean = suites.exists(property)
   val hasAes: Boolean = has(_.cipher.isInstanceOf[CipherKind.Aes])
@@ -46,9 +57,7 @@ case class LaneConfig(encrypt: Boolean, suites: Seq[Suite] = Suite.all, slots: I
   val hasChaCha: Boolean = has(_.cipher == CipherKind.ChaCha20)
   val hasCbc: Boolean = has(_.cbc)
   val hasGhash: Boolean = has(_.fast)
-
-  /** The chained hashes read what came in; from red to black they read what leaves. */
-  val readsArrivedBeats: Boolean = !encrypt && suites.exists(!_.fast)
+  val hasSlow: Boolean = has(!_.fast)
   val hashes: Set[HashKind.Type] = suites.map(_.auth).collect {
     case AuthKind.Hmac(hash) => hash
     case AuthKind.Poly1305 => HashKind.poly1305

@@ -3,6 +3,7 @@ package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.LowestOne
 import sallyport.common.stream.PacketStream
 import sallyport.crypto.suite.Suite
 
@@ -28,7 +29,7 @@ object LaneFrame {
   val most: Int = PacketStream.maxFrameBytes / PacketStream.dataBytes + 2
 }
 
-/** The room of a packet that has left. */
+/** The room of a packet that has left: its beats, and the slot of a fast one. */
 class LaneRelease extends Bundle {
   val fast = Bool()
   val beats = UInt(LaneFrame.beatBits.W)
@@ -38,11 +39,13 @@ class LaneRelease extends Bundle {
  * The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and
  * measures it.
  *
- * A beat a cycle; stalls with `hold` and `pause` alone. `room` is low for a class while the slots
- * of its ring are taken or its beats would not hold the longest packet. It is a register, late by
- * two cycles; the limits allow for them. Slots and beats are rings: taken in order of arrival,
- * given back in that order by `release`. From red to black a packet grows by 41 bytes at most
- * before its ICV, so one more beat is set aside for it.
+ * A beat a cycle; stalls with `hold` and `pause`, and 2 cycles behind a slow packet of one beat.
+ * `room` is low for a class while the slots of its class are taken or its beats would not hold the
+ * longest packet. It is a register, late by two cycles; the limits allow for them. Beats are rings:
+ * taken in order of arrival, given back in that order by `release`. So are the slots of fast
+ * packets. A slow packet has the first free slot, which is known 3 cycles after the last one has
+ * begun; until then none begins. From red to black a packet grows by 41 bytes at most before its
+ * ICV, so one more beat is set aside for it.
  *
  * `begin` is in the cycle of a packet's first beat; three cycles after a beat it is told on: by
  * `opens` the first one, by `arrived` the last.
@@ -84,7 +87,20 @@ class LaneIntake(config: LaneConfig) extends Module {
     })
     val release = Flipped(Valid(new LaneRelease))
 
-    /** A packet is in the lane or has begun to enter it. */
+    /** A slow packet has left its slot: [[LaneRetire]]. */
+    val retired = Input(Bool())
+
+    /** Slots that have a packet, two cycles after it began. */
+    val slots = Input(UInt(config.slots.W))
+
+    /** Two thirds of the slots for slow packets have one. */
+    val crowded = Output(Bool())
+
+    /** There was no slow packet in the cycle before, and where the next one began or begins. */
+    val noSlow = Output(Bool())
+    val nextSlow = Output(UInt(config.rowBits.W))
+
+    /** A packet is in the lane or has begun to enter it; a cycle longer. */
     val occupied = Output(Bool())
   })
 
@@ -96,7 +112,9 @@ class LaneIntake(config: LaneConfig) extends Module {
   private val begins = take && !inside
   private val job = io.in.bits.meta
   private val isFast = Suite.is(job.suite)(_.fast)
-  io.in.ready := RegNext(!io.hold && !io.pause, false.B)
+  private val insideNext = Mux(take, !io.in.bits.last, inside)
+  private val slowSlot = new SlowSlot(begins && !isFast)
+  io.in.ready := RegNext(!io.hold && !io.pause && (insideNext || slowSlot.stays), false.B)
 
   when(take) {
     inside := !io.in.bits.last
@@ -105,16 +123,19 @@ class LaneIntake(config: LaneConfig) extends Module {
 
   private val rings = Seq(false, true).map { fast =>
     val mine = isFast === fast.B
-    val slot = RegInit(config.slotRings.start(fast).U(config.slotBits.W))
+    val (slots, beats) = (config.slotRings.places(fast), config.beatRings.places(fast))
+    val slot = if (fast) {
+      val slot = RegInit(config.slotRings.start(fast).U(config.slotBits.W))
+      when(last && mine) { slot := config.slotRings.after(slot, 1.U) }
+      slot
+    } else slowSlot.of(inside)
     val row = RegInit(config.beatRings.start(fast).U(config.rowBits.W))
-    when(last && mine) { slot := config.slotRings.after(slot, 1.U) }
     when(take && mine) { row := config.beatRings.after(row, Mux(io.in.bits.last, (1 + spare).U, 1.U)) }
 
-    val (slots, beats) = (config.slotRings.places(fast), config.beatRings.places(fast))
     val usedSlots = RegInit(0.U(log2Ceil(config.slots + 1).W))
     val usedBeats = RegInit(0.U(log2Ceil(config.bufferBeats + 1).W))
     val released = io.release.valid && io.release.bits.fast === fast.B
-    usedSlots := usedSlots + (begins && mine) - released
+    usedSlots := usedSlots + (begins && mine) - (if (fast) released else io.retired)
     usedBeats := usedBeats + Mux(mine, Mux(last, (1 + spare).U, take), 0.U) - Mux(released, io.release.bits.beats, 0.U)
     assert(usedSlots <= slots.U)
     assert(usedBeats <= beats.U)
@@ -122,11 +143,16 @@ class LaneIntake(config: LaneConfig) extends Module {
       if (slots == 0) false.B
       else usedSlots <= (slots - 3).U && usedBeats <= (beats - LaneFrame.most - 8).U
     io.room(if (fast) 1 else 0) := RegNext(room && !io.hold, false.B)
-    (slot, row, usedSlots =/= 0.U)
+    if (!fast) {
+      io.crowded := RegNext(usedSlots >= (slots * 2 / 3).U, false.B)
+      io.noSlow := RegNext(usedBeats === 0.U, true.B)
+      io.nextSlow := RegNext(row, config.beatRings.start(fast).U(config.rowBits.W))
+    }
+    (slot, row, RegNext(usedBeats =/= 0.U, false.B))
   }
   private val slot = Mux(isFast, rings(1)._1, rings(0)._1)
   private val row = Mux(isFast, rings(1)._2, rings(0)._2)
-  io.occupied := rings.map(_._3).reduce(_ || _)
+  io.occupied := rings.map(_._3).reduce(_ || _) || io.write.valid
 
   io.begin.valid := begins
   io.begin.bits.slot := slot
@@ -134,6 +160,7 @@ class LaneIntake(config: LaneConfig) extends Module {
   io.write.valid := RegNext(take, false.B)
   io.write.bits.row := RegEnable(row, take)
   io.write.bits.data := RegEnable(io.in.bits.data, take)
+  io.write.bits.record := false.B
 
   // Measure: all bytes, then those that are not text, then text; each a cycle. By then the last
   // beat is in the buffer.
@@ -167,4 +194,24 @@ class LaneIntake(config: LaneConfig) extends Module {
   io.opens := ShiftRegister(begins && isFast && !last, 3, false.B, true.B)
   io.entered := ShiftRegister(fullBeats + (take && !last), 3)
   io.slot := ShiftRegister(RegEnable(slot, take), 2)
+
+  /** The slot of the slow packet that comes in or comes next. */
+  private class SlowSlot(begins: Bool) {
+    private val ready = RegInit((!config.hasSlow).B)
+    private val next = Reg(UInt(config.slotBits.W))
+    private val current = RegEnable(next, begins)
+    if (config.hasSlow) {
+      val free = ~io.slots & config.slowSlots.U
+      when(begins) { ready := false.B }
+        .elsewhen(!ready && !RegNext(begins, false.B)) {
+          ready := free.orR
+          next := LowestOne(free)
+        }
+      assert(!begins || ready, "a packet begins and has no slot")
+    }
+
+    /** A packet may begin in the next cycle. */
+    def stays: Bool = ready && !begins
+    def of(inside: Bool): UInt = Mux(inside, current, next)
+  }
 }

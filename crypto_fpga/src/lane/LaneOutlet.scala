@@ -34,8 +34,8 @@ class LaneFinished(config: LaneConfig) extends Bundle {
 }
 
 /**
- * The exit of a lane: sends finished packets as they are granted, those of a class in the order of
- * their slots, and gives back their room.
+ * The exit of a lane: sends finished packets as they are granted, those of a class in the order in
+ * which they came, and gives back their room.
  *
  * A beat a cycle, without a pause between packets, but none is read with `pause`. `offer` says, a
  * cycle late, that the oldest packet of a class that has not been granted is done. The outlet looks
@@ -52,9 +52,21 @@ class LaneOutlet(config: LaneConfig) extends Module {
     val done = Input(UInt(config.slots.W))
     val offer = Output(Vec(2, Bool()))
     val grant = Input(Vec(2, Bool()))
+
+    /** The next fast packet's. */
     val slot = Output(UInt(config.slotBits.W))
     val finished = Input(new LaneFinished(config))
     val taken = Output(Bool())
+
+    /**
+     * `finished` is that of `slot` in this cycle; only in every second one of a lane with
+     * slow suites, whose packets leave their slots meanwhile.
+     */
+    val turn = Output(Bool())
+
+    /** The next slow packet: [[LaneRetire]]. */
+    val front = Flipped(Valid(new LaneFinished(config)))
+    val takeFront = Output(Bool())
     val release = Valid(new LaneRelease)
     val read = Valid(UInt(rowBits.W))
 
@@ -99,18 +111,18 @@ class LaneOutlet(config: LaneConfig) extends Module {
   grants.io.in.bits := io.grant(1)
   assert(!grants.io.in.valid || grants.io.in.ready, "more packets granted than a lane keeps")
   assert(!io.grant.reduce(_ && _), "one grant a cycle")
-  private val taking = Seq(false, true).map { fast =>
-    val index = if (fast) 1 else 0
-    def pointer(moves: Bool) = {
-      val slot = RegInit(config.slotRings.start(fast).U(config.slotBits.W))
-      when(moves) { slot := config.slotRings.after(slot, 1.U) }
-      slot
-    }
-    val granting = pointer(io.grant(index))
-    io.offer(index) := RegNext(io.done(granting) && !io.grant(index), false.B)
-    pointer(io.taken && grants.io.out.bits === fast.B)
+  private def pointer(moves: Bool) = {
+    val slot = RegInit(config.slotRings.start(fastRing = true).U(config.slotBits.W))
+    when(moves) { slot := config.slotRings.after(slot, 1.U) }
+    slot
   }
-  io.slot := Mux(grants.io.out.bits, taking(1), taking(0))
+  private val granting = pointer(io.grant(1))
+  io.offer(1) := (if (config.hasGhash) RegNext(io.done(granting) && !io.grant(1), false.B) else false.B)
+  io.slot := pointer(io.taken)
+  // A slow packet is offered once.
+  private val promised = RegInit(false.B)
+  promised := (promised || io.grant(0)) && !io.takeFront
+  io.offer(0) := RegNext(io.front.valid && !promised && !io.grant(0), false.B)
 
   // A packet waits here, fetched from the memories, ...
   private val waits = RegInit(false.B)
@@ -121,13 +133,18 @@ class LaneOutlet(config: LaneConfig) extends Module {
   private val now = Reg(new Packet)
   private val begin = Wire(Bool())
 
-  io.taken := grants.io.out.valid && (!waits || begin)
-  grants.io.out.ready := !waits || begin
-  when(io.taken) {
-    waiting := io.finished
+  private val turn = if (config.hasSlow && config.hasGhash) RegInit(false.B) else WireDefault(config.hasGhash.B)
+  if (config.hasSlow && config.hasGhash) turn := !turn
+  io.turn := turn
+  grants.io.out.ready := (!waits || begin) && Mux(grants.io.out.bits, turn, io.front.valid)
+  private val takes = grants.io.out.fire
+  io.taken := takes && grants.io.out.bits
+  io.takeFront := takes && !grants.io.out.bits
+  when(takes) {
+    waiting := Mux(grants.io.out.bits, io.finished, io.front.bits)
     waitingFast := grants.io.out.bits
   }
-  waits := io.taken || (waits && !begin)
+  waits := takes || (waits && !begin)
 
   private val next = Wire(new Packet)
   private val ok = waiting.verdict === Verdict.ok

@@ -109,11 +109,12 @@ class LaneResult extends Bundle {
  *
  * A packet may begin to enter while `room` is high for its class (index 0 slow, 1 fast;
  * [[Suite.fast]]); then there is room for all of it, and `in` is ready but while keys are being
- * wiped and, from black to red, for a cycle of four at most in which a hash reads. A packet that
- * has entered is finished on its own; when `offer` of its class is high, `grant` of that class lets
- * the oldest packet of the class out. Packets leave in the order of grants, each exactly once, with
- * its verdict. A packet whose verdict is not `ok` comes out as exactly one beat with `data` 0,
- * `bytes` 1, `last` and `error`: nothing of its bytes leaves.
+ * wiped, for single cycles, and for 2 cycles behind a slow packet of one beat. From black to red a
+ * hash takes such a cycle of four at most, and both ways a finished slow packet takes two
+ * ([[LaneRetire]]). A packet that has entered is finished on its own; when `offer` of its class is
+ * high, `grant` of that class lets the oldest packet of the class out. Packets leave in the order
+ * of grants, each exactly once, with its verdict. A packet whose verdict is not `ok` comes out as
+ * exactly one beat with `data` 0, `bytes` 1, `last` and `error`: nothing of its bytes leaves.
  *
  * `offer` is low in the cycle after its grant. No more than [[LanePorts.grants]] packets may be
  * granted and not yet out.
@@ -123,7 +124,7 @@ class LaneResult extends Bundle {
  * `zeroize`, a pulse or a level: every packet that has begun to enter the lane and not begun to
  * leave it comes out as `zeroized`; key material is wiped from memories and pipes within
  * [[LanePorts.wipeCycles]], and `in` is not ready until that is done and `zeroize` is low. A packet
- * whose output has begun is finished.
+ * whose output has begun is finished, and so is one that was granted and stands next behind it.
  */
 class LanePorts extends Bundle {
   val in = Flipped(PacketStream(new LaneJob))

@@ -52,8 +52,11 @@ class LaneOrder extends Bundle {
  *
  * A lane hangs if it holds a beat, or a packet and offers none, for `hangCycles`. What stalls
  * behind the lane does not count.
+ *
+ * @param packets
+ *   that a lane may hold
  */
-private[crypto] class LaneGuard(hangCycles: Int) extends Module {
+private[crypto] class LaneGuard(hangCycles: Int, packets: Int) extends Module {
   val io = IO(new Bundle {
     val lane = Flipped(new LanePorts)
     val traffic = new LanePorts
@@ -95,7 +98,7 @@ private[crypto] class LaneGuard(hangCycles: Int) extends Module {
   private val begun = RegInit(false.B)
   private val enters = traffic.in.valid && (lane.in.ready || order.failed)
   when(enters) { begun := !traffic.in.bits.last }
-  private val owed = RegInit(0.U(LaneGuard.owedBits.W))
+  private val owed = RegInit(0.U(log2Ceil(packets + LaneGuard.entering).W))
   owed := owed + (enters && !begun && !order.tested) - (traffic.out.fire && traffic.out.bits.last)
 
   private val stuck = (lane.in.valid && !lane.in.ready) ||
@@ -125,6 +128,6 @@ private[crypto] class LaneGuard(hangCycles: Int) extends Module {
 
 private object LaneGuard {
 
-  /** A lane has 256 slots at most, and some packets are in its entrance. */
-  private val owedBits = 10
+  /** Packets that may be in the lane's entrance and at its exit. */
+  private val entering = 64
 }

@@ -29,7 +29,7 @@ class OrderArbiterProperty
     ) {
   private val lanes = 2
   private val packets = 4
-  private val dut = Module(new OrderArbiter(lanes, packets))
+  private val dut = Module(new OrderArbiter(lanes, _ => packets))
   private val in = any(Valid(new OrderEntry(lanes)))
   private val offer = any(Vec(lanes, Vec(2, Bool())))
   private val failed = any(UInt(lanes.W))

@@ -23,7 +23,7 @@ class LaneSpec extends StreamMatrix {
     when(ends.in.fire) { inside := !ends.in.bits.last }
     ends.out <> lane.io.out
 
-    val order = Module(new OrderArbiter(1, LaneConfig(encrypt).slots))
+    val order = Module(new OrderArbiter(1, fast => LaneConfig(encrypt).packets(fast)))
     order.io.failed := 0.U
     order.io.in.valid := ends.in.fire && !inside
     order.io.in.bits.target := 1.U
@@ -174,7 +174,7 @@ class LaneSpec extends StreamMatrix {
       val places = lost.map(_._2._2)
       assert((every - 1 until trials.size by every).forall(places.contains), s"idle pace $idle: lost $places")
       assert(
-        places.forall(i => every - 1 - i % every <= LaneConfig(encrypt = true).slots),
+        places.forall(i => every - 1 - i % every <= LaneConfig(encrypt = true).packets),
         s"idle pace $idle: a packet that cannot have been in the lane is lost: $places"
       )
     }

@@ -15,6 +15,9 @@ constexpr uint32_t kToTag = kExit + 7;    // LaneExit, GhashSum
 constexpr uint32_t kToHash = kExit + 1;   // LaneExit
 constexpr uint32_t kToGrown = kExit + 3;  // LaneExit, TextWriter
 
+// Rows whose marks are in one word (LaneRetire.wordBits).
+constexpr uint32_t kRowsOfWord = 64;
+
 }  // namespace
 
 Lane::Lane(const Shape& shape)
@@ -23,7 +26,9 @@ Lane::Lane(const Shape& shape)
       intake_(shape, slots_),
       sequence_(shape.encrypt, slots_),
       hash_(slots_),
-      outlet_(shape, slots_) {}
+      retire_(shape, slots_),
+      outlet_(shape, slots_, retire_),
+      clears_(shape.slots[0] > 0 ? (shape.beats[0] + shape.beats[1]) / kRowsOfWord : 0) {}
 
 // LaneAuth and, from black to red, EspJudge: a decision a cycle, GHASH's first.
 int16_t Lane::decide(int16_t hashed, bool wipe) {
@@ -65,10 +70,24 @@ void Lane::wipe(bool wipe) {
   hashed_.clear();
 }
 
+void Lane::leave(int16_t slot) {
+  if (slot < 0) return;
+  Slot& left = slots_[static_cast<size_t>(slot)];
+  left.occupied = left.done = false;
+}
+
 bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
   const bool wipes = wiping_ > 0;
   const bool wasBusy = busy();
   const LaneOutlet::Moves moves = outlet_.tick(grants, outReady, encrypt_ && (picked_ >> 2 & 1));
+  // The hashes' reads take the port by which beats are written (decrypt) or read (encrypt).
+  const bool readsArrived = !encrypt_ && (picked_ & 1);
+  const bool clearing = clears_ > 0;
+  if (clearing) clears_--;
+  const int16_t begins = intake_.begins();
+  const bool slow = begins >= 0 && !slots_[static_cast<size_t>(begins)].job.of().fast();
+  const LaneRetire::Moves retires = retire_.tick(
+      {moves.turn, readsArrived, intake_.crowded(), clearing, slow ? begins : int16_t{-1}, wipes || zeroize});
 
   const HashEngine::Events events{intake_.begins() >= 0,
                                   hashes_.take(now_),
@@ -98,17 +117,14 @@ bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
     if (dead) in.done = true;
   }
   if (decided >= 0) slots_[static_cast<size_t>(decided)].done = true;
-  if (moves.leaves >= 0) {
-    Slot& left = slots_[static_cast<size_t>(moves.leaves)];
-    left.occupied = left.done = false;
-  }
   if (intake_.begins() >= 0) {
     Slot& begins = slots_[static_cast<size_t>(intake_.begins())];
     begins.occupied = true;
     begins.complete = begins.malformed = begins.killed = false;
   }
-  // The hashes' reads take the port by which beats are written (decrypt) or read (encrypt).
-  intake_.tick(now_, wipes || zeroize, !encrypt_ && (picked_ & 1), moves.release);
+  intake_.tick(now_, wipes || zeroize, readsArrived || retires.soon, moves.release, retires.leaves >= 0);
+  for (const int16_t slot : left_) leave(slot);
+  left_ = {moves.leaves, retires.leaves};
   picked_ = static_cast<uint8_t>((picked_ << 1 | hash_.picked()) & 7);
 
   if (zeroize)

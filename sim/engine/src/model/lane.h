@@ -34,21 +34,27 @@ class Lane {
   const OutBeat& out() const { return outlet_.out(); }
   bool busy() const { return intake_.occupied() || outlet_.pending() || wiping_ > 0; }
   // The lane's clock runs in this cycle, even without input.
-  bool awake() const { return busy() || wasBusy_ != 0; }
+  bool awake() const { return busy() || clears_ > 0 || wasBusy_ != 0; }
 
  private:
   int16_t decide(int16_t hashed, bool wipe);
   void schedule(const Op& op);
   void wipe(bool wipe);
+  void leave(int16_t slot);
 
   const bool encrypt_;
   Slots slots_;
   LaneIntake intake_;
   LaneSequence sequence_;
   HashEngine hash_;
+  LaneRetire retire_;
   LaneOutlet outlet_;
   uint32_t now_ = 0;
   uint32_t wiping_ = 0;
+  // Cycles left from reset on in which the rows' marks are cleared.
+  uint32_t clears_;
+  // Slots whose packets left in the last cycle.
+  std::array<int16_t, 2> left_{-1, -1};
   // In the last three cycles.
   uint8_t wasBusy_ = 7;
   // Whether the hashes picked a packet; they read a beat of it three cycles later. Bit 0: in the

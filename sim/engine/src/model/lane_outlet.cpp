@@ -6,36 +6,14 @@
 
 namespace sallyport::model {
 
-LaneOutlet::LaneOutlet(const Shape& shape, Slots& slots) : encrypt_(shape.encrypt), slots_(slots) {
-  for (auto* pointers : {granting_, taking_}) {
-    pointers[0] = {shape.slots[1], shape.slots[0], 0};
-    pointers[1] = {0, shape.slots[1], 0};
-  }
-}
-
-// What leaves of the packet in a slot: its verdict alone, as an empty beat, if there is anything
-// wrong with it.
-void LaneOutlet::finish(const Slot& slot, bool fast) {
-  waiting_.fast = fast;
-  waiting_.beats = slot.beats;
-  waiting_.passed = slot.job.passed;
-  waiting_.length = slot.job.length;
-  waiting_.nextHeader = slot.job.nextHeader;
-  waiting_.verdict = slot.killed ? Verdict::kZeroized : slot.malformed ? Verdict::kTruncated : Verdict::kOk;
-  if (waiting_.verdict == Verdict::kOk) {
-    if (encrypt_) {
-      seal(slot.job, slot.bytes, waiting_.bytes);
-    } else {
-      const Opened opened = open(slot.job, slot.bytes, waiting_.bytes);
-      waiting_.verdict = opened.verdict;
-      if (opened.verdict == Verdict::kOk) waiting_.nextHeader = opened.nextHeader;
-    }
-  }
-  if (waiting_.verdict == Verdict::kOk)
-    waiting_.length = static_cast<uint16_t>(waiting_.bytes.size());
-  else
-    waiting_.bytes.assign(1, 0);
-}
+LaneOutlet::LaneOutlet(const Shape& shape, Slots& slots, LaneRetire& retire)
+    : encrypt_(shape.encrypt),
+      alternates_(shape.slots[0] > 0 && shape.slots[1] > 0),
+      slots_(slots),
+      retire_(retire),
+      granting_(Pointer::of(shape)),
+      taking_(granting_),
+      turn_(shape.slots[1] > 0 && !alternates_) {}
 
 void LaneOutlet::read() {
   OutBeat& beat = beats_[read_++ % kBeats];
@@ -52,17 +30,16 @@ void LaneOutlet::read() {
 }
 
 LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool ready, bool pause) {
-  Moves moves{{false, false, 0}, -1, false};
-  for (size_t i = 0; i < 2; i++) {
-    const bool granted = grants >> i & 1;
-    offer_[i] = granting_[i].slots > 0 && slots_[static_cast<size_t>(granting_[i].slot())].done && !granted;
-    if (granted) granting_[i].move();
-  }
+  Moves moves{{false, false, 0}, -1, turn_, false};
+  const bool grantsSlow = grants & 1, grantsFast = grants >> 1 & 1;
+  offer_[0] = retire_.front() && !promised_ && !grantsSlow;
+  offer_[1] = granting_.slots > 0 && slots_[static_cast<size_t>(granting_.slot())].done && !grantsFast;
+  if (grantsFast) granting_.move();
   const bool outGoes = outValid_ && ready;
   const bool issue = active_ && free_ > 0 && !pause;
   const bool last = at_ + 64 >= sent_.bytes.size();
   const bool begin = waits_ && (!active_ || (issue && last));
-  const bool taken = !granted_.empty() && (!waits_ || begin);
+  const bool taken = !granted_.empty() && (!waits_ || begin) && (turn_ || !granted_.front());
 
   // The end of the way first.
   queued_ += underWay_ >> 1 & 1;
@@ -90,14 +67,19 @@ LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool ready, bool pause) {
     active_ = true;
     waits_ = false;
   }
+  promised_ = promised_ || grantsSlow;
   if (taken) {
-    const bool fast = granted_.pop();
-    Pointer& pointer = taking_[fast];
-    moves.leaves = pointer.slot();
-    finish(slots_[static_cast<size_t>(moves.leaves)], fast);
-    pointer.move();
+    if (granted_.pop()) {
+      moves.leaves = taking_.slot();
+      waiting_.finish(slots_[static_cast<size_t>(moves.leaves)], encrypt_, true);
+      taking_.move();
+    } else {
+      retire_.take(waiting_);
+      promised_ = false;
+    }
     waits_ = true;
   }
+  if (alternates_) turn_ = !turn_;
   if (grants) granted_.push(grants >> 1 & 1);
   return moves;
 }

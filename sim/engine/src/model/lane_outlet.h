@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exit of a lane (LaneOutlet.scala): sends finished packets as they are granted. Here their
-// payload is computed.
+// The exit of a lane (LaneOutlet.scala): sends finished packets as they are granted.
 #pragma once
 
 #include "model/lane_intake.h"
+#include "model/lane_retire.h"
 #include "model/rings.h"
 
 namespace sallyport::model {
@@ -22,12 +22,14 @@ struct OutBeat {
 
 class LaneOutlet {
  public:
-  LaneOutlet(const Shape& shape, Slots& slots);
+  LaneOutlet(const Shape& shape, Slots& slots, LaneRetire& retire);
 
   struct Moves {
     LaneIntake::Release release;
-    // The slot of a packet that leaves its slot, or -1.
+    // The slot of a fast packet that leaves its slot, or -1.
     int16_t leaves;
+    // The slots' memories were this outlet's.
+    bool turn;
     // A new beat is there to go.
     bool fresh;
   };
@@ -45,31 +47,16 @@ class LaneOutlet {
   static constexpr uint32_t kFree = 6;  // beats read and not in the output register
   static constexpr uint32_t kBeats = 8;
 
-  struct Packet {
-    bool fast;
-    uint8_t beats;
-    Verdict verdict;
-    uint8_t nextHeader;
-    uint16_t length;
-    std::array<uint32_t, 4> passed;
-    std::vector<uint8_t> bytes;
-  };
-  // Slots in the order in which they come and go.
-  struct Pointer {
-    uint32_t start, slots, next;
-    int16_t slot() const { return static_cast<int16_t>(start + next); }
-    void move() { next = next + 1 == slots ? 0 : next + 1; }
-  };
-
-  void finish(const Slot& slot, bool fast);
   void read();
 
   const bool encrypt_;
+  const bool alternates_;
   Slots& slots_;
-  Pointer granting_[2], taking_[2];
+  LaneRetire& retire_;
+  Pointer granting_, taking_;
   Fifo<bool, 16> granted_;
-  Packet waiting_{}, sent_{};
-  bool offer_[2] = {}, waits_ = false, active_ = false;
+  LanePacket waiting_{}, sent_{};
+  bool offer_[2] = {}, promised_ = false, turn_, waits_ = false, active_ = false;
   size_t at_ = 0;
 
   // Beats read, the oldest first: in the output register if `outValid_`, queued, and on their way

@@ -19,12 +19,23 @@ struct Shape {
   uint32_t beats[2];
 };
 
+// The slots of fast packets, in the order in which they come and go.
+struct Pointer {
+  uint32_t slots, next;
+  static Pointer of(const Shape& shape) { return {shape.slots[1], 0}; }
+  int16_t slot() const { return static_cast<int16_t>(next); }
+  void move() { next = next + 1 == slots ? 0 : next + 1; }
+};
+
 struct Slot {
   Job job;
   std::vector<uint8_t> bytes;
   // Of the frame, once all of it has come in.
   uint32_t text;
   uint8_t beats;
+
+  // Slow packets: its number among those of the lane.
+  uint32_t number = 0;
 
   // The bits of Lane.scala.
   bool occupied = false, complete = false, malformed = false, killed = false, done = false;

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.crypto.lane
+
+import chisel3._
+import chisel3.util._
+import sallyport.common.arithmetic.LowestOne
+import sallyport.common.stream.PacketStream
+
+/**
+ * Where finished slow packets of a lane wait for their grant, so that they keep no slot: in their
+ * own first beat of the buffer by which they came in, which nothing reads any more.
+ *
+ * A packet leaves its slot (`taken`, with what the slot's memories say in `finished`) as soon as it
+ * is done, whatever came before it: a packet of 9000 bytes holds up no other. It is held until it
+ * is the oldest one, and then goes to `front`, or it goes into the buffer as a record, and a mark
+ * says that the row has one. `front` is taken by `take`. Then the record behind it is fetched, when
+ * there is one: rows are given in order of arrival, so its place is where the packet before it ends.
+ *
+ * The buffer's port for beats is asked for by `soon`. Two cycles after the first one that is not
+ * `busy`, `write` or `read` uses it. A packet passes from slot to `front` in 4 cycles if it is the
+ * oldest, and `front` follows `take` within 7 if the port is free.
+ *
+ * `zeroize`: packets that are in the lane or begin to enter it come out as `zeroized`.
+ *
+ * A record is not a packet's beat: the buffer tells them apart by a bit that no packet reaches, and
+ * a record names its row. A wrong mark, of a flipped bit, changes nothing. Else bytes in clear could
+ * leave as the ICV of a packet.
+ */
+class LaneRetire(config: LaneConfig) extends Module {
+  private val slow = false
+  private val packetBits = log2Ceil(config.packets(slow) + 1)
+  val io = IO(new Bundle {
+
+    /** Of each slot: its packet is finished; late by one cycle behind `taken`. */
+    val done = Input(UInt(config.slots.W))
+    val slot = Output(UInt(config.slotBits.W))
+
+    /** `finished` is not that of `slot` in this cycle. */
+    val hold = Input(Bool())
+    val finished = Input(new LaneFinished(config))
+    val taken = Output(Bool())
+
+    /** A packet whose turn is next goes into the buffer too, or it waits for `front`. */
+    val crowded = Input(Bool())
+
+    val busy = Input(Bool())
+    val soon = Output(Bool())
+    val write = Valid(new BeatWrite(config))
+    val read = Valid(UInt(config.rowBits.W))
+
+    /** The cycle after `read`, and whether it is a record. */
+    val beat = Input(UInt(PacketStream.dataBits.W))
+    val record = Input(Bool())
+
+    val front = Valid(new LaneFinished(config))
+    val take = Input(Bool())
+
+    /** A slow packet has begun to enter the lane in the cycle before. */
+    val begins = Input(Bool())
+    val zeroize = Input(Bool())
+
+    /** There is no slow packet in the lane, and the next one begins here. */
+    val empty = Input(Bool())
+    val nextRow = Input(UInt(config.rowBits.W))
+
+    /** What was fetched is no record of the row: a bit has flipped. It is not at the front. */
+    val refused = Output(Bool())
+
+    /** From reset on, until no row is marked; nothing is written or fetched meanwhile. */
+    val clearing = Output(Bool())
+  })
+
+  // A slot whose packet is done.
+  private val picked = RegInit(false.B)
+  private val slot = Reg(UInt(config.slotBits.W))
+  private val candidates = io.done & config.slowSlots.U
+  when(io.taken) { picked := false.B }
+    .elsewhen(!picked && !RegNext(io.taken, false.B)) {
+      picked := candidates.orR
+      slot := LowestOne(candidates)
+    }
+  io.slot := slot
+
+  // Its packet, neither at the front nor in the buffer.
+  private val heldValid = RegInit(false.B)
+  private val held = Reg(new LaneFinished(config))
+  private val frontValid = RegInit(false.B)
+  private val front = Reg(new LaneFinished(config))
+  // In front, but not yet known to be what it should be.
+  private val checking = RegInit(false.B)
+  private val frontFree = !frontValid && !checking
+  // Where the oldest packet that is not at the front begins.
+  private val next = RegInit(config.beatRings.start(slow).U(config.rowBits.W))
+  io.taken := picked && !heldValid && !io.hold
+  when(io.taken) { held := io.finished }
+
+  // One access to the buffer at a time: asked for until the port is free, next, now; then the record
+  // is here.
+  private val asks = RegInit(false.B)
+  private val reads = Reg(Bool())
+  private val granted = RegNext(asks && !io.busy, false.B)
+  private val reading = RegNext(granted && reads, false.B)
+  private val writing = RegNext(granted && !reads, false.B)
+  private val arrives = RegNext(reading, false.B)
+  private val idle = !(asks || granted || reading || writing || arrives)
+
+  // What was held in the cycle before too is known to have its turn, or not.
+  private val known = heldValid && RegNext(heldValid, false.B)
+  private val turn = RegNext(held.base === next)
+  private val moves = known && turn && frontFree && idle
+
+  // The rows that have a record, in words; a word is read in one cycle and written in the next.
+  private val marks = Mem(config.bufferBeats / LaneRetire.wordBits, UInt(LaneRetire.wordBits.W))
+  private val clears = RegInit((config.bufferBeats / LaneRetire.wordBits).U)
+  io.clearing := clears =/= 0.U
+  when(io.clearing) { clears := clears - 1.U }
+  private val row = Mux(!idle && !reads, held.base, next)
+  private val at = row >> LaneRetire.logWord
+  private val word = RegNext(marks(at))
+  private val bit = UIntToOH(row(LaneRetire.logWord - 1, 0), LaneRetire.wordBits)
+  when(io.clearing || writing || reading) {
+    marks(Mux(io.clearing, (clears - 1.U)(at.getWidth - 1, 0), at)) :=
+      Mux(io.clearing, 0.U, Mux(writing, word | bit, word & ~bit))
+  }
+  assert(!writing || (word & bit) === 0.U, "a row is marked twice")
+  // `next` is marked, if neither it nor a mark changed.
+  private val quiet = idle && !checking && !io.clearing
+  private val there = RegNext(quiet && RegNext(quiet, false.B) && (word & bit).orR, false.B)
+
+  private val wantsRead = there && frontFree
+  private val wantsWrite = known && !moves && (!turn || io.crowded)
+  when(idle && (wantsRead || wantsWrite) && !io.clearing) {
+    asks := true.B
+    reads := wantsRead
+  }.elsewhen(!io.busy) { asks := false.B }
+  io.soon := asks
+  io.write.valid := writing
+  io.write.bits.row := held.base
+  io.write.bits.data := held.asUInt
+  io.write.bits.record := true.B
+  io.read.valid := reading
+  io.read.bits := next
+  heldValid := io.taken || (heldValid && !moves && !writing)
+
+  // A verdict may be any number after a flipped bit; a packet that is not `ok` is refused.
+  private val record = suppressEnumCastWarning { io.beat(held.getWidth - 1, 0).asTypeOf(held) }
+  when(moves) { front := held }
+  when(arrives) { front := record }
+  checking := moves || arrives
+  private val passes = checking && front.base === next && RegNext(moves || io.record)
+  frontValid := passes || (frontValid && !io.take)
+  when(passes) { next := config.beatRings.after(front.base, front.beats) }
+  io.front.valid := frontValid
+  io.front.bits := front
+
+  // Packets in the lane, and those that were there when keys were erased.
+  private val packets = RegInit(0.U(packetBits.W))
+  private val taken = RegNext(io.take, false.B)
+  private val packetsNow = packets + io.begins - taken
+  private val doomed = RegInit(0.U(packetBits.W))
+  packets := packetsNow
+  when(io.zeroize) { doomed := packetsNow }
+    .elsewhen(taken && doomed =/= 0.U) { doomed := doomed - 1.U }
+  when(doomed =/= 0.U) { io.front.bits.verdict := Verdict.zeroized }
+
+  io.refused := checking && !passes
+  assert(!io.take || frontValid, "a packet is taken that is not here")
+  assert(!io.empty || (packets === 0.U && doomed === 0.U && next === io.nextRow && frontFree && !heldValid))
+  // What a flipped bit may have left ends with the last packet.
+  when(io.empty) {
+    packets := io.begins
+    when(!io.zeroize) { doomed := 0.U }
+    next := io.nextRow
+  }
+}
+
+object LaneRetire {
+  private val logWord = 6
+
+  /** Rows that one word of marks is for. */
+  val wordBits: Int = 1 << logWord
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package sallyport.crypto.lane
+
+import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.simulation.CompiledOnce
+import sallyport.crypto.suite.Suite
+
+import scala.collection.mutable
+
+class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
+
+  private val beats = 3
+  private val config = LaneConfig(encrypt = true, Seq(Suite.named("sm4-sm3")), slots = 32, bufferBeats = 512)
+
+  /** Packets in the order of their slots, `beats` long each; the buffer is here. */
+  private class Bench(dut: LaneRetire) {
+    private val rows = mutable.Map.empty[Int, BigInt]
+    private val finished = dut.io.finished
+    private var done = BigInt(0)
+    private var read = Option.empty[Int]
+    private var (begun, gone) = (0, 0)
+
+    /** Of rows that are read: these are a packet's bytes, or name another row. */
+    var broken = Set.empty[Int]
+    var refused = 0
+
+    dut.reset.poke(true)
+    dut.clock.step()
+    dut.reset.poke(false)
+    for (low <- Seq(dut.io.hold, dut.io.crowded, dut.io.busy, dut.io.take, dut.io.begins, dut.io.zeroize))
+      low.poke(false)
+    while (dut.io.clearing.peek().litToBoolean) step()
+
+    def step(cycles: Int = 1): Unit = for (_ <- 0 until cycles) {
+      dut.io.done.poke(done)
+      dut.io.empty.poke(begun == gone)
+      dut.io.nextRow.poke(begun * beats)
+      val slot = dut.io.slot.peek().litValue.toInt
+      finished.base.poke(slot * beats)
+      finished.beats.poke(beats)
+      finished.verdict.poke(Verdict.ok)
+      finished.words.poke(slot)
+      for (row <- read) {
+        dut.io.beat.poke(rows.getOrElse(row, BigInt(0)))
+        dut.io.record.poke(rows.contains(row) && !broken(row))
+      }
+      if (dut.io.refused.peek().litToBoolean) refused += 1
+      if (dut.io.taken.peek().litToBoolean) done = done.clearBit(slot)
+      if (dut.io.write.valid.peek().litToBoolean) {
+        assert(dut.io.write.bits.record.peek().litToBoolean)
+        rows(dut.io.write.bits.row.peek().litValue.toInt) = dut.io.write.bits.data.peek().litValue
+      }
+      read = Option.when(dut.io.read.valid.peek().litToBoolean)(dut.io.read.bits.peek().litValue.toInt)
+      dut.clock.step()
+    }
+
+    /** What two packets' rows hold. */
+    def swap(one: Int, other: Int): Unit = {
+      val held = rows(one * beats)
+      rows(one * beats) = rows(other * beats)
+      rows(other * beats) = held
+    }
+
+    def begin(packets: Int): Unit = for (_ <- 0 until packets) {
+      begun += 1
+      dut.io.begins.poke(true)
+      step()
+      dut.io.begins.poke(false)
+    }
+
+    def finish(slots: Int*): Unit = for (slot <- slots) {
+      done = done.setBit(slot)
+      step(12)
+    }
+
+    def zeroize(): Unit = {
+      dut.io.zeroize.poke(true)
+      step()
+      dut.io.zeroize.poke(false)
+    }
+
+    /** The number of the packet at the front, and its verdict; it is taken. */
+    def take(): Option[(Int, BigInt)] = Option.when(dut.io.front.valid.peek().litToBoolean) {
+      val packet = (dut.io.front.bits.words.peek().litValue.toInt, dut.io.front.bits.verdict.peek().litValue)
+      dut.io.take.poke(true)
+      step()
+      dut.io.take.poke(false)
+      step(12)
+      gone += 1
+      packet
+    }
+
+    def takeAll(): Seq[Int] = Iterator.continually(take()).takeWhile(_.isDefined).flatten.map(_._1).toSeq
+
+    def isFree(slot: Int): Boolean = !done.testBit(slot)
+  }
+
+  private def run(body: Bench => Unit): Unit = simulate(new LaneRetire(config))(dut => body(new Bench(dut)))
+
+  test("packets leave their slots as they are done, and the lane in the order in which they came") {
+    run { bench =>
+      bench.begin(20)
+      val late = Seq(3, 0)
+      bench.finish((0 until 20).filterNot(late.contains).reverse: _*)
+      assert((0 until 20).forall(bench.isFree))
+      assert(bench.takeAll() == Nil)
+      bench.finish(0)
+      assert(bench.takeAll() == Seq(0, 1, 2))
+      bench.finish(3)
+      assert(bench.takeAll() == (3 until 20))
+      assert(bench.refused == 0)
+    }
+  }
+
+  test("the next packet waits for the front without the buffer, unless the lane is crowded") {
+    run { bench =>
+      bench.begin(3)
+      bench.finish(0, 1, 2)
+      assert(!bench.isFree(2), "1 is held")
+      assert(bench.takeAll() == Seq(0, 1, 2))
+    }
+    simulate(new LaneRetire(config)) { dut =>
+      val bench = new Bench(dut)
+      dut.io.crowded.poke(true)
+      bench.begin(3)
+      bench.finish(0, 1, 2)
+      assert((0 to 2).forall(bench.isFree))
+      assert(bench.takeAll() == Seq(0, 1, 2))
+    }
+  }
+
+  test("a packet's bytes are no record, whatever row is marked, and a record is of its own row") {
+    for (flips <- Seq[Bench => Unit](bench => bench.broken = Set(beats), bench => bench.swap(1, 2))) run { bench =>
+      bench.begin(3)
+      bench.finish(2, 1)
+      flips(bench)
+      bench.finish(0)
+      assert(bench.takeAll() == Seq(0), "nothing is at the front")
+      assert(bench.refused == 1)
+    }
+  }
+
+  test("packets that are in the lane when keys are erased come out as zeroized, those behind do not") {
+    run { bench =>
+      bench.begin(4)
+      bench.finish(3, 1, 0)
+      bench.zeroize()
+      bench.begin(1)
+      bench.finish(4, 2)
+      val packets = Iterator.continually(bench.take()).takeWhile(_.isDefined).flatten.toSeq
+      assert(packets.map(_._1) == (0 to 4))
+      val zeroized = packets.map(_._2 == Verdict.zeroized.litValue)
+      assert(zeroized == Seq(true, true, true, true, false))
+    }
+  }
+}
