@@ -8,8 +8,8 @@ object LowestOne {
   private val group = 8
 
   /**
-   * The number of the lowest 1 of `bits`, which have one. Of groups of eight bits the first that has
-   * a 1, and the first in each group meanwhile: 4 LUT levels for 64 bits.
+   * The number of the lowest 1 of `bits`, which have one. Of groups of eight bits the first that
+   * has a 1, and the first in each group meanwhile: 4 LUT levels for 64 bits.
    *
    * @param bits
    *   16 or more, a power of two

@@ -39,7 +39,7 @@ class LaneRelease extends Bundle {
  * The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and
  * measures it.
  *
- * A beat a cycle; stalls with `hold` and `pause`, and 2 cycles behind a slow packet of one beat.
+ * A beat a cycle; stalls with `hold` and `pause`, and 3 cycles behind a slow packet of one beat.
  * `room` is low for a class while the slots of its class are taken or its beats would not hold the
  * longest packet. It is a register, late by two cycles; the limits allow for them. Beats are rings:
  * taken in order of arrival, given back in that order by `release`. So are the slots of fast

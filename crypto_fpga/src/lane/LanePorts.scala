@@ -109,7 +109,7 @@ class LaneResult extends Bundle {
  *
  * A packet may begin to enter while `room` is high for its class (index 0 slow, 1 fast;
  * [[Suite.fast]]); then there is room for all of it, and `in` is ready but while keys are being
- * wiped, for single cycles, and for 2 cycles behind a slow packet of one beat. From black to red a
+ * wiped, for single cycles, and for 3 cycles behind a slow packet of one beat. From black to red a
  * hash takes such a cycle of four at most, and both ways a finished slow packet takes two
  * ([[LaneRetire]]). A packet that has entered is finished on its own; when `offer` of its class is
  * high, `grant` of that class lets the oldest packet of the class out. Packets leave in the order

@@ -14,7 +14,8 @@ import sallyport.common.stream.PacketStream
  * is done, whatever came before it: a packet of 9000 bytes holds up no other. It is held until it
  * is the oldest one, and then goes to `front`, or it goes into the buffer as a record, and a mark
  * says that the row has one. `front` is taken by `take`. Then the record behind it is fetched, when
- * there is one: rows are given in order of arrival, so its place is where the packet before it ends.
+ * there is one: rows are given in order of arrival, so its place is where the packet before it
+ * ends.
  *
  * The buffer's port for beats is asked for by `soon`. Two cycles after the first one that is not
  * `busy`, `write` or `read` uses it. A packet passes from slot to `front` in 4 cycles if it is the
@@ -22,9 +23,9 @@ import sallyport.common.stream.PacketStream
  *
  * `zeroize`: packets that are in the lane or begin to enter it come out as `zeroized`.
  *
- * A record is not a packet's beat: the buffer tells them apart by a bit that no packet reaches, and
- * a record names its row. A wrong mark, of a flipped bit, changes nothing. Else bytes in clear could
- * leave as the ICV of a packet.
+ * A record is not a packet's beat: the buffer tells them apart by a bit that no packet reaches, a
+ * record names its row, and what decides on its packet stands in it twice. A wrong mark, of a
+ * flipped bit, changes nothing. Else bytes in clear could leave as the ICV of a packet.
  */
 class LaneRetire(config: LaneConfig) extends Module {
   private val slow = false
@@ -63,39 +64,45 @@ class LaneRetire(config: LaneConfig) extends Module {
     val empty = Input(Bool())
     val nextRow = Input(UInt(config.rowBits.W))
 
-    /** What was fetched is no record of the row: a bit has flipped. It is not at the front. */
+    /** The beat that came is no record of the row: a bit has flipped. It is not at the front. */
     val refused = Output(Bool())
 
     /** From reset on, until no row is marked; nothing is written or fetched meanwhile. */
     val clearing = Output(Bool())
   })
 
-  // A slot whose packet is done.
+  // A slot whose packet is done: those done at one time before those done later.
+  private val batch = RegInit(0.U(config.slots.W))
   private val picked = RegInit(false.B)
   private val slot = Reg(UInt(config.slotBits.W))
-  private val candidates = io.done & config.slowSlots.U
-  when(io.taken) { picked := false.B }
-    .elsewhen(!picked && !RegNext(io.taken, false.B)) {
-      picked := candidates.orR
-      slot := LowestOne(candidates)
-    }
+  when(io.taken) {
+    picked := false.B
+    batch := batch & ~UIntToOH(slot, config.slots)
+  }.elsewhen(!picked && !RegNext(io.taken, false.B)) {
+    picked := batch.orR
+    slot := LowestOne(batch)
+    when(batch === 0.U) { batch := io.done & config.slowSlots.U }
+  }
   io.slot := slot
 
   // Its packet, neither at the front nor in the buffer.
   private val heldValid = RegInit(false.B)
-  private val held = Reg(new LaneFinished(config))
+  private val held = Reg(new LaneRecord(config))
   private val frontValid = RegInit(false.B)
-  private val front = Reg(new LaneFinished(config))
+  private val front = Reg(new LaneRecord(config))
   // In front, but not yet known to be what it should be.
   private val checking = RegInit(false.B)
   private val frontFree = !frontValid && !checking
   // Where the oldest packet that is not at the front begins.
   private val next = RegInit(config.beatRings.start(slow).U(config.rowBits.W))
   io.taken := picked && !heldValid && !io.hold
-  when(io.taken) { held := io.finished }
+  when(io.taken) {
+    held.finished := io.finished
+    held.check := LaneRecord.check(io.finished)
+  }
 
-  // One access to the buffer at a time: asked for until the port is free, next, now; then the record
-  // is here.
+  // One access to the buffer at a time: asked for until the port is free, next, now; then the
+  // record is here.
   private val asks = RegInit(false.B)
   private val reads = Reg(Bool())
   private val granted = RegNext(asks && !io.busy, false.B)
@@ -104,9 +111,9 @@ class LaneRetire(config: LaneConfig) extends Module {
   private val arrives = RegNext(reading, false.B)
   private val idle = !(asks || granted || reading || writing || arrives)
 
-  // What was held in the cycle before too is known to have its turn, or not.
+  // A packet held in the cycle before too is known to have its turn, or not.
   private val known = heldValid && RegNext(heldValid, false.B)
-  private val turn = RegNext(held.base === next)
+  private val turn = RegNext(held.finished.base === next)
   private val moves = known && turn && frontFree && idle
 
   // The rows that have a record, in words; a word is read in one cycle and written in the next.
@@ -114,7 +121,7 @@ class LaneRetire(config: LaneConfig) extends Module {
   private val clears = RegInit((config.bufferBeats / LaneRetire.wordBits).U)
   io.clearing := clears =/= 0.U
   when(io.clearing) { clears := clears - 1.U }
-  private val row = Mux(!idle && !reads, held.base, next)
+  private val row = Mux(!idle && !reads, held.finished.base, next)
   private val at = row >> LaneRetire.logWord
   private val word = RegNext(marks(at))
   private val bit = UIntToOH(row(LaneRetire.logWord - 1, 0), LaneRetire.wordBits)
@@ -123,9 +130,9 @@ class LaneRetire(config: LaneConfig) extends Module {
       Mux(io.clearing, 0.U, Mux(writing, word | bit, word & ~bit))
   }
   assert(!writing || (word & bit) === 0.U, "a row is marked twice")
-  // `next` is marked, if neither it nor a mark changed.
+  // `next` is marked, if neither it nor a mark changed, and a packet begins there.
   private val quiet = idle && !checking && !io.clearing
-  private val there = RegNext(quiet && RegNext(quiet, false.B) && (word & bit).orR, false.B)
+  private val there = RegNext(quiet && RegNext(quiet, false.B) && (word & bit).orR && next =/= io.nextRow, false.B)
 
   private val wantsRead = there && frontFree
   private val wantsWrite = known && !moves && (!turn || io.crowded)
@@ -135,23 +142,24 @@ class LaneRetire(config: LaneConfig) extends Module {
   }.elsewhen(!io.busy) { asks := false.B }
   io.soon := asks
   io.write.valid := writing
-  io.write.bits.row := held.base
+  io.write.bits.row := held.finished.base
   io.write.bits.data := held.asUInt
   io.write.bits.record := true.B
   io.read.valid := reading
   io.read.bits := next
   heldValid := io.taken || (heldValid && !moves && !writing)
+  // The facts left behind are no record.
+  when(moves || writing) { held.check := 0.U }
 
-  // A verdict may be any number after a flipped bit; a packet that is not `ok` is refused.
   private val record = suppressEnumCastWarning { io.beat(held.getWidth - 1, 0).asTypeOf(held) }
   when(moves) { front := held }
   when(arrives) { front := record }
   checking := moves || arrives
-  private val passes = checking && front.base === next && RegNext(moves || io.record)
+  private val passes = checking && front.finished.base === next && front.isRight && RegNext(moves || io.record)
   frontValid := passes || (frontValid && !io.take)
-  when(passes) { next := config.beatRings.after(front.base, front.beats) }
+  when(passes) { next := config.beatRings.after(front.finished.base, front.finished.beats) }
   io.front.valid := frontValid
-  io.front.bits := front
+  io.front.bits := front.finished
 
   // Packets in the lane, and those that were there when keys were erased.
   private val packets = RegInit(0.U(packetBits.W))

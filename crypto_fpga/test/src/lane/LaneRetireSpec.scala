@@ -61,6 +61,9 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
       rows(other * beats) = held
     }
 
+    /** Bits of a packet's record, all of one kind of fact. */
+    def flip(packet: Int, bits: Int*): Unit = for (bit <- bits) rows(packet * beats) = rows(packet * beats).flipBit(bit)
+
     def begin(packets: Int): Unit = for (_ <- 0 until packets) {
       begun += 1
       dut.io.begins.poke(true)
@@ -130,7 +133,12 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
   }
 
   test("a packet's bytes are no record, whatever row is marked, and a record is of its own row") {
-    for (flips <- Seq[Bench => Unit](bench => bench.broken = Set(beats), bench => bench.swap(1, 2))) run { bench =>
+    val record = new LaneRecord(config).getWidth
+    val verdict = new LaneFinished(config).getWidth - config.rowBits - LaneFrame.beatBits - Verdict.getWidth
+    // The check is the lowest field of a record.
+    val flipped = Seq(verdict, verdict + 1).map(_ + record - new LaneFinished(config).getWidth)
+    val all = Seq[Bench => Unit](_.broken = Set(beats), _.swap(1, 2)) ++ flipped.map(bit => (_: Bench).flip(1, bit))
+    for (flips <- all) run { bench =>
       bench.begin(3)
       bench.finish(2, 1)
       flips(bench)

@@ -13,10 +13,14 @@ void LaneRetire::take(LanePacket& packet) {
   taken_ = true;
 }
 
-// The first slot whose packet is done.
+// A slot whose packet is done, or a new batch of these.
 void LaneRetire::pick() {
-  for (size_t i = first_; i < slots_.size() && picked_ < 0; i++)
-    if (slots_[i].done) picked_ = static_cast<int16_t>(i);
+  if (!batch_.empty()) {
+    picked_ = batch_.pop();
+    return;
+  }
+  for (size_t i = first_; i < slots_.size(); i++)
+    if (slots_[i].done) batch_.push(static_cast<int16_t>(i));
 }
 
 LaneRetire::Moves LaneRetire::tick(const In& in) {

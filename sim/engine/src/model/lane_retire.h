@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "model/lane_packet.h"
+#include "model/rings.h"
 
 namespace sallyport::model {
 
@@ -51,6 +52,8 @@ class LaneRetire {
   std::deque<Entry> packets_;
   uint32_t oldest_ = 0, next_ = 0, heldNumber_ = 0;
   int16_t picked_ = -1;
+  // Slots whose packets were done at one time, and are not picked.
+  Fifo<int16_t, kMostSlots> batch_;
   // Registers of that name in LaneRetire.scala; `before` is RegNext.
   bool front_ = false, checking_ = false, held_ = false, heldBefore_ = false, turn_ = false;
   bool asks_ = false, reads_ = false, granted_ = false, reading_ = false, writing_ = false, arrives_ = false;
