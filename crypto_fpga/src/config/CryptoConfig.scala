@@ -17,7 +17,7 @@ import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
  * @param suites
  *   what the lanes can do; pipes that none of them needs are not built
  * @param slots
- *   packets in flight in a lane, a power of two ([[LaneConfig]])
+ *   packets that a lane works on, a power of two ([[LaneConfig]])
  * @param laneBeats
  *   packet buffers of a lane in 64-byte beats, a power of two
  * @param linkBeats

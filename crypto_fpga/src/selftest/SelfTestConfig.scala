@@ -7,7 +7,7 @@ import chisel3.util.isPow2
  * Parameters of the lanes' self-test.
  *
  * @param hangCycles a lane that does nothing for so long has failed, a power of two. The longest
- *   packets of the slowest suites are done a third sooner, when all slots have one
+ *   packets of the slowest suites are done a third sooner, when the buffer is full of them
  */
 case class SelfTestConfig(hangCycles: Int = 1 << 16) {
   require(

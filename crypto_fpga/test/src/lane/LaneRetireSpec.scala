@@ -20,6 +20,9 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
     private var read = Option.empty[Int]
     private var (begun, gone) = (0, 0)
 
+    /** Where the intake says that the next packet begins, if not behind the last one. */
+    var nextRow = Option.empty[Int]
+
     /** Of rows that are read: these are a packet's bytes, or name another row. */
     var broken = Set.empty[Int]
     var refused = 0
@@ -34,7 +37,7 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
     def step(cycles: Int = 1): Unit = for (_ <- 0 until cycles) {
       dut.io.done.poke(done)
       dut.io.empty.poke(begun == gone)
-      dut.io.nextRow.poke(begun * beats)
+      dut.io.nextRow.poke(nextRow.getOrElse(begun * beats))
       val slot = dut.io.slot.peek().litValue.toInt
       finished.base.poke(slot * beats)
       finished.beats.poke(beats)
@@ -145,6 +148,18 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
       bench.finish(0)
       assert(bench.takeAll() == Seq(0), "nothing is at the front")
       assert(bench.refused == 1)
+    }
+  }
+
+  test("a mark on a row at which no packet begins brings no old record to the front") {
+    run { bench =>
+      bench.begin(2)
+      bench.finish(1, 0)
+      bench.nextRow = Some(beats)
+      assert(bench.takeAll() == Seq(0))
+      bench.nextRow = None
+      bench.step(12)
+      assert(bench.takeAll() == Seq(1), "a packet has begun there")
     }
   }
 
