@@ -17,8 +17,8 @@ class TestItem(indexBits: Int) extends Bundle {
  * forged one has one bit of its ICV flipped.
  *
  * `request`, a register, is high from the first beat's offer until both have left, as the taker
- * must let nothing come between them. `done` pulses with the second. From `start` to the first
- * offer 22 cycles, between the offers 10.
+ * must let nothing come between them. `done` pulses a cycle after the second. From `start` to the
+ * first offer 22 cycles, between the offers 10.
  */
 private[selftest] class TestLoader(config: LaneConfig, layout: AnswerLayout) extends Module {
   val io = IO(new Bundle {
@@ -73,11 +73,12 @@ private[selftest] class TestLoader(config: LaneConfig, layout: AnswerLayout) ext
     offered := false.B
     second := true.B
   }
-  io.done := io.out.fire && second
+  private val ends = io.out.fire && second
+  io.done := RegNext(ends, false.B)
 
   private val requested = RegInit(false.B)
   when(offered) { requested := true.B }
-  when(io.done) { requested := false.B }
+  when(ends) { requested := false.B }
   io.request := requested
 
   private def number(hex: String): UInt = BigInt(hex, 16).U
