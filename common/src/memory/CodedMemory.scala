@@ -18,10 +18,10 @@ class CodedRow(dataBits: Int) extends Bundle {
 /**
  * A memory whose rows are [[Secded]] words, with a port that reads and one that writes.
  *
- * `row` follows `read` by [[CodedMemory.latency]] cycles: memory, output register, syndrome,
- * repair. It stays until that of the next read. A read may come every cycle. A row that is written
- * in the cycle of its read or later is not seen by that read; in the cycle itself either row may
- * answer. The memory keeps a repaired row as wrong as it was, until the row is written back.
+ * `row` follows `read` by [[CodedMemory.latency]] cycles: memory, syndrome, repair. It stays until
+ * that of the next read. A read may come every cycle. A row that is written in the cycle of its
+ * read or later is not seen by that read; in the cycle itself either row may answer. The memory
+ * keeps a repaired row as wrong as it was, until the row is written back.
  *
  * Rows mean nothing before they are written.
  */
@@ -38,27 +38,30 @@ class CodedMemory(rows: Int, dataBits: Int) extends Module {
   protected def encode(data: UInt): UInt = code.encode(data)
   protected def syndrome(word: UInt): UInt = code.syndrome(word)
 
-  /** The word that the memory answers, a cycle after its read: a test flips bits. */
+  /** The word that the memory answers: a test flips bits. */
   protected def answered(word: UInt): UInt = word
 
-  private val memory = SyncReadMem(rows, UInt(code.bits.W))
-  when(io.write.valid)(memory.write(io.write.bits.index, encode(io.write.bits.data)))
+  private val memory = Module(new RowMemory(rows, code.bits, CodedMemory.pipe))
+  memory.io.read := io.read
+  memory.io.access.valid := io.write.valid
+  memory.io.access.bits.write := true.B
+  memory.io.access.bits.index := io.write.bits.index
+  memory.io.access.bits.data := encode(io.write.bits.data)
 
-  private val valid1 = RegNext(io.read.valid, false.B)
-  private val valid2 = RegNext(valid1, false.B)
-  private val valid3 = RegNext(valid2, false.B)
-  private val word2 = RegEnable(answered(memory.read(io.read.bits, io.read.valid)), valid1)
-  private val word3 = RegEnable(word2, valid2)
-  private val verdict = code.verdict(RegEnable(syndrome(word2), valid2))
+  private val word = answered(memory.io.row)
+  private val read = ShiftRegister(io.read.valid, CodedMemory.pipe.latency + 1, false.B, true.B)
+  private val verdict = code.verdict(RegNext(syndrome(word)))
   private val row = Wire(new CodedRow(dataBits))
-  row.data := word3(dataBits - 1, 0) ^ verdict.flips
+  row.data := RegNext(word(dataBits - 1, 0)) ^ verdict.flips
   row.repaired := verdict.repaired
   row.spoiled := verdict.spoiled
-  io.row := RegEnable(row, valid3)
+  io.row := RegEnable(row, read)
 }
 
 object CodedMemory {
 
+  private val pipe = MemoryPipe.banks
+
   /** Cycles from a read to its row. */
-  val latency: Int = 4
+  val latency: Int = pipe.latency + 2
 }

@@ -26,6 +26,9 @@ object MemoryBinding {
   val uramRows: Int = 4096
   val uramBits: Int = 72
 
+  /** Four URAMs hand their data on to each other. */
+  val columnRows: Int = 4 * uramRows
+
   /** Up to so many rows fill a LUT each bit. */
   private val lutramRows = 64
 
@@ -41,14 +44,14 @@ object MemoryBinding {
   private val fullRest = 54
 
   /**
-   * Exceptions by rows and bits. Soft limits and policies' counts would bring the inner chip's use
-   * of URAM to 68 %, with only 15 % of its block RAM in use. The roots of prefixes are read in the
+   * Exceptions by rows and bits. Soft limits and policies' counts, the latter in banks, would bring
+   * the inner chip's use of URAM to 68 %. The roots of prefixes are read in the
    * cycle of a write, which block RAM leaves open. Packets that wait for their look-ups fill a
    * quarter of their block RAM, which the inner chip lacks, and so do the lengths of frames in
    * queues. The crypto chip has no URAM left for its clear headers.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] =
-    Map((65536, 128) -> Bram, (4096, 508) -> Bram) ++
+    Map((65536, 128) -> Bram, (16384, 128) -> Bram, (4096, 508) -> Bram) ++
       Seq((256, 17), (128, 520), (128, 207), (256, 30), (256, 83), (512, 31), (512, 53)).map(_ -> Lutram)
 
   /**

@@ -18,13 +18,6 @@ import java.nio.file.{Files, Path}
 object MemoryModule {
 
   /**
-   * URAMs that hand their data on to each other. Vivado's default of 8 makes the longest way of a
-   * design (UG573 asks for a register every few blocks, but a read has one cycle here); four such
-   * columns meet in a LUT.
-   */
-  private val cascadeHeight = 4
-
-  /**
    * Writes the modules of all memories that `list`, a file of firtool's, names: into
    * its folder.
    */
@@ -34,6 +27,11 @@ object MemoryModule {
 
   def text(shape: MemoryShape): String = {
     val slices = MemoryBinding(shape)
+    // UG573 asks for a register every few blocks of a column.
+    require(
+      shape.depth <= MemoryBinding.columnRows || slices.forall(_.kind != MemoryKind.Uram),
+      s"${shape.name} has ${shape.depth} rows in one column of URAM: build it as a RowMemory of banks"
+    )
     val numbers = scala.collection.mutable.Map[String, Int]().withDefaultValue(0)
     val ports = shape.ports.map { kind =>
       val number = numbers(prefix(kind))
@@ -58,8 +56,9 @@ object MemoryModule {
     slices.groupMapReduce(_.kind.style)(_.width)(_ + _).toSeq.sorted.map { case (style, bits) => s"$bits $style" }
 
   private def attributes(shape: MemoryShape, slice: MemorySlice): String = {
-    val isDeep = slice.kind == MemoryKind.Uram && shape.depth > cascadeHeight * MemoryBinding.uramRows
-    s"""ram_style = "${slice.kind.style}"""" + (if (isDeep) s", cascade_height = $cascadeHeight" else "")
+    val isCascade = slice.kind == MemoryKind.Uram && shape.depth > MemoryBinding.uramRows
+    val height = MemoryBinding.columnRows / MemoryBinding.uramRows
+    s"""ram_style = "${slice.kind.style}"""" + (if (isCascade) s", cascade_height = $height" else "")
   }
 
   /** firtool's word for a port. */

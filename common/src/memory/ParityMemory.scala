@@ -16,10 +16,9 @@ class ParityRow(dataBits: Int, groups: Int) extends Bundle {
  * A memory whose rows have a bit of even parity for each group of bits, with a port that reads and
  * one that writes. Bit g of the parity bits, which are above the data, is that of group g.
  *
- * `row` follows `read` by [[ParityMemory.latency]] cycles: memory, output register, parities. A
- * read may come every cycle. A row that is written in the cycle of its read or later is not seen by
- * that read. Two wrong bits of a group are not seen at all. The memory keeps a wrong row until it
- * is written.
+ * `row` follows `read` by [[ParityMemory.latency]] cycles: memory, parities. A read may come every
+ * cycle. A row that is written in the cycle of its read or later is not seen by that read. Two
+ * wrong bits of a group are not seen at all. The memory keeps a wrong row until it is written.
  *
  * Parities take 3 LUT levels for groups of 64 bits. A row of zeros is valid, so a memory that is
  * cleared needs no parity of its own. Rows mean nothing before they are written.
@@ -34,23 +33,29 @@ class ParityMemory(rows: Int, dataBits: Int, groupBits: Int) extends Module {
     val write = Flipped(Valid(new MemoryWrite(log2Ceil(rows), dataBits)))
   })
 
-  /** The word that the memory answers, a cycle after its read: a test flips bits. */
+  /** The word that the memory answers: a test flips bits. */
   protected def answered(word: UInt): UInt = word
 
   private def parities(data: UInt): UInt =
     VecInit.tabulate(groups)(group => data((group + 1) * groupBits - 1, group * groupBits).xorR).asUInt
 
-  private val memory = SyncReadMem(rows, UInt((dataBits + groups).W))
-  when(io.write.valid)(memory.write(io.write.bits.index, parities(io.write.bits.data) ## io.write.bits.data))
+  private val memory = Module(new RowMemory(rows, dataBits + groups, ParityMemory.pipe))
+  memory.io.read := io.read
+  memory.io.access.valid := io.write.valid
+  memory.io.access.bits.write := true.B
+  memory.io.access.bits.index := io.write.bits.index
+  memory.io.access.bits.data := parities(io.write.bits.data) ## io.write.bits.data
 
-  private val word2 = RegNext(answered(memory.read(io.read.bits, io.read.valid)))
-  private val data2 = word2(dataBits - 1, 0)
-  io.row.data := RegNext(data2)
-  io.row.wrong := RegNext(parities(data2) ^ word2(dataBits + groups - 1, dataBits))
+  private val word = answered(memory.io.row)
+  private val data = word(dataBits - 1, 0)
+  io.row.data := RegNext(data)
+  io.row.wrong := RegNext(parities(data) ^ word(dataBits + groups - 1, dataBits))
 }
 
 object ParityMemory {
 
+  private val pipe = MemoryPipe.banks
+
   /** Cycles from a read to its row. */
-  val latency: Int = 3
+  val latency: Int = pipe.latency + 1
 }

@@ -3,7 +3,7 @@ package sallyport.common.table
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.memory.RowCode
+import sallyport.common.memory.{MemoryPipe, RowCode, RowMemory}
 import sallyport.common.registers.map.{Row, RowField}
 
 /**
@@ -13,6 +13,7 @@ import sallyport.common.registers.map.{Row, RowField}
  * @param writeOnly software cannot read rows (keys)
  * @param gaps bits of a row that are not kept, and answer as 0
  * @param code rows are kept as words of it, whose check bits are an output
+ * @param pipe the registers of the memory
  */
 case class DirectTableParams(
     rows: Int,
@@ -20,36 +21,43 @@ case class DirectTableParams(
     valid: RowField,
     writeOnly: Boolean = false,
     gaps: Seq[RowField] = Nil,
-    code: Option[RowCode] = None
+    code: Option[RowCode] = None,
+    pipe: MemoryPipe = MemoryPipe.column
 ) {
   require(code.isEmpty || writeOnly, "software that reads rows would not see that a bit is wrong")
 
   /** A row that software reads has a bit of even parity. */
   val parity: Boolean = !writeOnly
 
-  /** Cycles from `lookup` to `result`. */
-  val latency: Int = if (parity) DirectTable.latency else DirectTable.keyLatency
+  /** Cycles from `lookup` to `result`: index register, memory, and the sum of the parities. */
+  val latency: Int = 1 + pipe.latency + (if (parity) 2 else 0)
   require(isPow2(rows), s"a direct table has a power of two of rows, not $rows: choose ${1 << log2Ceil(rows)}")
   require(valid.width == 1 && valid.lsb < rowBits, s"no valid bit ${valid.lsb} in a row of $rowBits bits")
 }
 
 object DirectTable {
 
-  /**
-   * Cycles from `lookup` to `result` where software cannot read: index register, memory, two output
-   * registers (for a memory of many blocks).
-   */
-  val keyLatency: Int = 4
+  /** [[DirectTableParams.latency]] of a table that [[apply]] makes. */
+  val latency: Int = 5
 
-  /** The same where software can: the sum of the parities takes one more. */
-  val latency: Int = keyLatency + 1
+  /** The same of one for each SA, whose memory has banks. */
+  val bankedLatency: Int = 8
 
   /** Bits that one register of the parities sums up, in two LUT levels. */
   private val group: Int = 36
 
   /** What software can read is all kept, so that a row reads as it was written. */
-  def apply(rows: Int, row: Row, valid: RowField): DirectTable =
-    Module(new DirectTable(DirectTableParams(rows, row.bits, valid)))
+  def apply(rows: Int, row: Row, valid: RowField): DirectTable = make(rows, row, valid, MemoryPipe.column, latency)
+
+  /** The same as deep as the SAs are many. */
+  def banked(rows: Int, row: Row, valid: RowField): DirectTable =
+    make(rows, row, valid, MemoryPipe.banks, bankedLatency)
+
+  private def make(rows: Int, row: Row, valid: RowField, pipe: MemoryPipe, latency: Int): DirectTable = {
+    val params = DirectTableParams(rows, row.bits, valid, pipe = pipe)
+    require(params.latency == latency)
+    Module(new DirectTable(params))
+  }
 }
 
 /**
@@ -59,7 +67,7 @@ object DirectTable {
  * Rows that software can read have a bit of even parity. A row with a flipped bit answers `upset`
  * and no hit until software writes it. Two flipped bits of a row are not seen.
  *
- * One memory of one read port (lookups) and one read/write port (software). `written` pulses in the
+ * A [[RowMemory]] for lookups and for software. `written` pulses in the
  * cycle in which the memory takes a row that software wrote, so that a state kept beside the row
  * can start anew. A lookup presented before the pulse answers with the old row, one presented with
  * it or later with the new one.
@@ -77,8 +85,10 @@ class DirectTable(p: DirectTableParams) extends Module {
   /** With a result: the row has a flipped bit. Low where software cannot read rows. */
   val upset = IO(Output(Bool()))
 
-  private val readLatency = 2
-  private val access = Module(new TableAccess(p.rows, p.rowBits, p.rows, p.writeOnly, readLatency))
+  /** With it all banks of a table that software cannot read are read: [[RowMemory]]. */
+  val every = Option.when(p.writeOnly)(IO(Input(Bool())))
+
+  private val access = Module(new TableAccess(p.rows, p.rowBits, p.rows, p.writeOnly, p.pipe.latency))
   access.io.table <> io.table
   access.io.clear := io.clear
   io.ready := access.io.ready
@@ -94,7 +104,8 @@ class DirectTable(p: DirectTableParams) extends Module {
    */
   protected def stored(index: UInt, word: UInt): UInt = word
 
-  private val memory = SyncReadMem(p.rows, UInt((keptBits + checkBits).W))
+  private val memory =
+    Module(new RowMemory(p.rows, keptBits + checkBits, p.pipe, readsBack = !p.writeOnly, scrubs = p.writeOnly))
   private val index = RegNext(io.lookup.bits)
   private val live = RegNext(io.lookup.valid && access.io.ready, false.B)
 
@@ -122,28 +133,26 @@ class DirectTable(p: DirectTableParams) extends Module {
   word := Mux(access.io.clearing, 0.U(checkBits.W), sums) ## row
   private val held = stored(software.bits.index, word)
   private val taken = if (checkBits > 0) (held >> p.rowBits) ## packed(held) else packed(held)
-  if (p.writeOnly) {
-    when(software.ready)(memory.write(software.bits.index, taken))
-    access.io.data := 0.U
-  } else {
-    val writes = access.io.clearing || changes
-    val read = memory.readWrite(software.bits.index, taken, software.ready, writes)
-    access.io.data := unpacked(RegNext(read))
-  }
+  memory.io.access.valid := software.ready
+  memory.io.access.bits.write := access.io.clearing || changes
+  memory.io.access.bits.index := software.bits.index
+  memory.io.access.bits.data := taken
+  access.io.data := unpacked(memory.io.answer)
 
-  private val early = Reg(UInt((keptBits + checkBits).W))
   // A clearing makes no hit of it, but the blocks need not wait for that.
-  early := memory.read(index, live)
-  private val late = RegNext(early)
-  check.foreach(_ := late >> keptBits)
-  private val wrong = p.parity.B && RegNext(
-    VecInit(early.asBools.grouped(DirectTable.group).map(VecInit(_).asUInt.xorR).toSeq).asUInt
-  ).xorR
-  private val read = ShiftRegister(live && !access.io.clearing, DirectTable.keyLatency - 1, false.B, true.B)
-  private def answer[T <: Data](value: T): T = if (p.parity) RegNext(value) else value
-  private val found = unpacked(late)
+  memory.io.read.valid := live || every.getOrElse(false.B)
+  memory.io.read.bits := index
+  memory.every.foreach(_ := every.get)
+  check.foreach(_ := memory.io.row >> keptBits)
+  private val read =
+    ShiftRegister(live && !access.io.clearing, p.pipe.latency + (if (p.parity) 1 else 0), false.B, true.B)
+  private def parities(word: UInt): UInt =
+    VecInit(word.asBools.grouped(DirectTable.group).map(VecInit(_).asUInt.xorR).toSeq).asUInt
+  private val wrong = p.parity.B && RegNext(parities(memory.io.row)).xorR
+  private def later[T <: Data](value: T): T = if (p.parity) RegNext(value) else value
+  private val found = unpacked(later(memory.io.row))
   io.result.valid := ShiftRegister(io.lookup.valid, p.latency, false.B, true.B)
-  io.result.bits.hit := answer(read && found(p.valid.lsb) && !wrong)
-  io.result.bits.row := answer(found)
-  upset := answer(read && wrong)
+  io.result.bits.hit := later(read && found(p.valid.lsb) && !wrong)
+  io.result.bits.row := later(found)
+  upset := later(read && wrong)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.config
 
+import sallyport.common.memory.MemoryPipe
 import sallyport.common.registers.map.{CommonRegs, CryptoRegs, RegisterDesc}
 import sallyport.crypto.lane.LaneConfig
 import sallyport.crypto.noise.NoiseConfig
@@ -20,6 +21,8 @@ import sallyport.crypto.suite.{AuthKind, CipherKind, Suite}
  *   packets that a lane works on, a power of two ([[LaneConfig]])
  * @param laneBeats
  *   packet buffers of a lane in 64-byte beats, a power of two
+ * @param keyPipe
+ *   registers of the memories of key rows
  * @param linkBeats
  *   receive buffer of each link in 64-byte beats, a power of two
  * @param linkMessages
@@ -41,6 +44,7 @@ case class CryptoConfig(
     suites: Seq[Suite] = Suite.all,
     slots: Int = 64,
     laneBeats: Int = 4096,
+    keyPipe: MemoryPipe = MemoryPipe.banks,
     linkBeats: Int = 512,
     linkMessages: Boolean = false,
     noise: NoiseConfig = NoiseConfig(),

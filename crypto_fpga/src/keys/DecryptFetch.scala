@@ -5,7 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.arithmetic.WireOrder
 import sallyport.common.link.LinkMeta
-import sallyport.common.memory.{RowCode, RowParity}
+import sallyport.common.memory.{MemoryPipe, RowCode, RowParity}
 import sallyport.common.registers.map.{InboundKeyRow, InboundNumberRow}
 import sallyport.common.stream.{NoMeta, PacketStream}
 import sallyport.common.table.{DirectTable, DirectTableParams, TableAccess, TablePort}
@@ -34,6 +34,8 @@ import sallyport.crypto.suite.Suite
  *
  * @param inFlight
  *   packets that may have begun here and not ended, at most
+ * @param pipe
+ *   registers of the memory of key rows
  * @param memory
  *   of key rows
  */
@@ -42,6 +44,7 @@ class DecryptFetch(
     suites: Seq[Suite],
     inFlight: Int,
     jobs: Int = 8,
+    pipe: MemoryPipe = MemoryPipe.banks,
     memory: DirectTableParams => DirectTable = new DirectTable(_)
 ) extends Module {
   val io = IO(new Bundle {
@@ -76,7 +79,7 @@ class DecryptFetch(
   })
 
   private val heads = Module(new PacketHeads(jobs))
-  private val keys = Module(new KeyTable(saBits, InboundKeyRow, InboundKeyRow.valid, DecryptFetch.code, memory))
+  private val keys = Module(new KeyTable(saBits, InboundKeyRow, InboundKeyRow.valid, DecryptFetch.code, pipe, memory))
   private val inference = Module(new EsnInference(saBits))
   // There is no memory here to clear: the two rows are the fewest that TableAccess clears.
   private val numbers = Module(
@@ -112,7 +115,7 @@ class DecryptFetch(
   keys.io.mayWrite := RegNext(Mux(epoch, underWay(0), underWay(1)) === 0.U, false.B)
 
   // The row arrives; the decision is a register behind it.
-  private val rowAt = DirectTable.keyLatency
+  private val rowAt = KeyTable.latency
   private val headAtRow = ShiftRegister(head.bits, rowAt)
   private val closedAtRow = ShiftRegister(closed, rowAt)
   private val outOfRangeAtRow = ShiftRegister(saOutOfRange, rowAt)
@@ -136,8 +139,11 @@ class DecryptFetch(
   private val rowDecided = RegNext(row, 0.U)
   private val epochDecided = RegNext(epochAtRow)
 
+  // The highest number is read while the key row is.
+  private val nextAt = rowAt + 1 - EsnInference.ahead
+  inference.io.next.valid := ShiftRegister(head.valid, nextAt, false.B, true.B)
+  inference.io.next.bits := ShiftRegister(head.bits.meta.sa(saBits - 1, 0), nextAt)
   inference.io.request.valid := decided
-  inference.io.request.bits.sa := headDecided.meta.sa(saBits - 1, 0)
   inference.io.request.bits.esn := route === Route.lane && InboundKeyRow.esn(rowDecided).asBool
   inference.io.request.bits.window := InboundKeyRow.window(rowDecided)
   inference.io.request.bits.low := WireOrder.bigEndian(headDecided.bytes(63, 32))
@@ -206,5 +212,5 @@ object DecryptFetch {
   private val code: RowCode = RowParity(InboundKeyRow.bits, checkBits = 3)
 
   /** Cycles from a packet's first beat to its job: table, decision, inference. */
-  val latency: Int = DirectTable.keyLatency + 1 + EsnInference.latency
+  val latency: Int = KeyTable.latency + 1 + EsnInference.latency
 }

@@ -4,7 +4,7 @@ package sallyport.crypto.keys
 import chisel3._
 import chisel3.util._
 import sallyport.common.link.LinkMeta
-import sallyport.common.memory.{RowRepair, Secded}
+import sallyport.common.memory.{MemoryPipe, RowRepair, Secded}
 import sallyport.common.registers.map.OutboundKeyRow
 import sallyport.common.stream.{NoMeta, PacketStream}
 import sallyport.common.table.{DirectTable, DirectTableParams, TablePort}
@@ -39,12 +39,14 @@ class EncryptUpsets extends Bundle {
  * packet waits for its number. Two, or one of the bits that the packet's route and number need
  * before, drop the packets of the SA until software writes the row anew: `Route.upset`.
  *
+ * @param pipe registers of the memory of key rows
  * @param memory of key rows
  */
 class EncryptFetch(
     saBits: Int,
     suites: Seq[Suite],
     jobs: Int = 8,
+    pipe: MemoryPipe = MemoryPipe.banks,
     memory: DirectTableParams => DirectTable = new DirectTable(_)
 ) extends Module {
   val io = IO(new Bundle {
@@ -84,7 +86,7 @@ class EncryptFetch(
 
   private val heads = Module(new PacketHeads(jobs))
   private val code = Secded(OutboundKeyRow.bits)
-  private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid, code, memory))
+  private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid, code, pipe, memory))
   private val numbers = Module(new NumberTable(saBits))
   private val authority = Module(new SequenceAuthority(saBits))
 
@@ -111,7 +113,7 @@ class EncryptFetch(
   keys.io.lookup.bits := head.bits.meta.sa(saBits - 1, 0)
 
   // The row arrives; the decision is a register behind it.
-  private val rowAt = DirectTable.keyLatency
+  private val rowAt = KeyTable.latency
   private val headAtRow = ShiftRegister(head.bits, rowAt)
   private val closedAtRow = ShiftRegister(closed, rowAt)
   private val outOfRangeAtRow = ShiftRegister(saOutOfRange, rowAt)
@@ -205,5 +207,5 @@ object EncryptFetch {
   }
 
   /** Cycles from a packet's first beat to its job: table, decision, grant. */
-  val latency: Int = DirectTable.keyLatency + 1 + SequenceAuthority.latency
+  val latency: Int = KeyTable.latency + 1 + SequenceAuthority.latency
 }

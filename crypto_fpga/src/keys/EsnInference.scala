@@ -3,10 +3,10 @@ package sallyport.crypto.keys
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.memory.{MemoryPipe, RowForward, RowMemory}
 
 /** An inbound packet whose 64-bit sequence number is wanted. */
-class EsnRequest(saBits: Int) extends Bundle {
-  val sa = UInt(saBits.W)
+class EsnRequest extends Bundle {
   val esn = Bool()
 
   /**
@@ -30,22 +30,26 @@ class EsnUpdate(saBits: Int) extends Bundle {
  * on its SA, which is kept here.
  *
  * One request every 2 cycles; `sequence` follows exactly `EsnInference.latency` cycles later, in
- * order, and never waits. Without ESN the high half is 0. With T the highest verified number (Th,
- * Tl its halves) and W the window: if Tl >= W-1 the window lies in one subspace and a low half
- * below its bottom belongs to Th+1; otherwise it spans two and a low half at or above its bottom
- * belongs to Th-1. Arithmetic is modulo 2^32 as in the RFC: with T = 0 a low half just under 2^32
- * gives Th-1 = 2^32-1, and the ICV, which covers the high half, refuses it.
+ * order, and never waits. `next` says the SA of a request `EsnInference.ahead` cycles before it, so
+ * that the memory answers in time. Without ESN the high half is 0. With T the highest verified
+ * number (Th, Tl its halves) and W the window: if Tl >= W-1 the window lies in one subspace and a
+ * low half below its bottom belongs to Th+1; otherwise it spans two and a low half at or above its
+ * bottom belongs to Th-1. Arithmetic is modulo 2^32 as in the RFC: with T = 0 a low half just
+ * under 2^32 gives Th-1 = 2^32-1, and the ICV, which covers the high half, refuses it.
  *
  * `update` raises T to a verified number and never lowers it; it is taken between requests, so at
  * least every other cycle. A request that sees a T of a few packets ago infers the same: packets
  * inside the chip are few against 2^31. `restart` sets T to 0 when the key row is written and
- * forgets the updates that wait; it may come only while no request with `esn` is on its way.
+ * forgets the updates that wait or are under way. It may come only while no request with `esn` is
+ * on its way, and the `next` of such a one two cycles later at the soonest.
  */
 class EsnInference(saBits: Int) extends Module {
+  import EsnInference.ahead
   require(saBits >= 1 && saBits <= 16, s"saBits is $saBits; the link header carries an SA index of 1 to 16 bits")
 
   val io = IO(new Bundle {
-    val request = Flipped(Valid(new EsnRequest(saBits)))
+    val next = Flipped(Valid(UInt(saBits.W)))
+    val request = Flipped(Valid(new EsnRequest))
     val sequence = Valid(UInt(64.W))
     val update = Flipped(Decoupled(new EsnUpdate(saBits)))
 
@@ -54,42 +58,38 @@ class EsnInference(saBits: Int) extends Module {
     val restart = Flipped(Valid(UInt(saBits.W)))
   })
 
-  private val highest = SyncReadMem(1 << saBits, UInt(64.W))
+  private val memory = Module(new RowMemory(1 << saBits, 64, EsnInference.pipe))
+  private val highest = Module(new RowForward(saBits, 64, EsnInference.pipe.latency))
+  memory.io.read := highest.io.read
+  highest.io.stored := memory.io.row
+  memory.io.access.valid := highest.io.write.valid
+  memory.io.access.bits.write := true.B
+  memory.io.access.bits.index := highest.io.write.bits.index
+  memory.io.access.bits.data := highest.io.write.bits.data
   private val updates = Module(new Queue(new EsnUpdate(saBits), EsnInference.updates, hasFlush = true))
   updates.io.enq <> io.update
   io.ample := updates.io.count <= (EsnInference.updates - 2).U
   updates.io.flush.get := io.restart.valid
 
   // The read port serves requests first; updates take it two cycles apart at the closest.
-  private val taken1 = RegInit(false.B)
-  private val free = !io.request.valid && !taken1 && !io.restart.valid
+  private val took = RegInit(false.B)
+  private val free = !io.next.valid && !took && !io.restart.valid
   private val take = updates.io.deq.valid && free
   updates.io.deq.ready := free
-  taken1 := take
+  took := take
+  highest.io.read.valid := io.next.valid || take
+  highest.io.read.bits := Mux(io.next.valid, io.next.bits, updates.io.deq.bits.sa)
 
-  private val write = Wire(Valid(new EsnUpdate(saBits)))
-  private val readSa = Mux(io.request.valid, io.request.bits.sa, updates.io.deq.bits.sa)
-  private val reading = io.request.valid || take
-  private val stored1 = highest.read(readSa, reading)
-
-  // A row written in the cycle of its read or in the next one is taken from the write port.
-  private val readSa1 = RegEnable(readSa, reading)
-  private val written1 = RegNext(write.valid && write.bits.sa === readSa, false.B)
-  private val writtenValue1 = RegNext(write.bits.sequence)
-  private val writing1 = write.valid && write.bits.sa === readSa1
-  private val read1 = Mux(writing1, write.bits.sequence, Mux(written1, writtenValue1, stored1))
-
-  // Update: compare in stage 2, write in stage 3.
-  private val update1 = RegEnable(updates.io.deq.bits, take)
-  private val taken2 = RegNext(taken1 && !io.restart.valid, false.B)
-  private val update2 = RegEnable(update1, taken1)
-  private val old2 = RegEnable(read1, taken1)
-  private val raise3 = RegNext(taken2 && update2.sequence > old2 && !io.restart.valid, false.B)
-  private val update3 = RegEnable(update2, taken2)
-  write.valid := raise3 || io.restart.valid
-  write.bits.sa := Mux(io.restart.valid, io.restart.bits, update3.sa)
-  write.bits.sequence := Mux(io.restart.valid, 0.U, update3.sequence)
-  when(write.valid) { highest.write(write.bits.sa, write.bits.sequence) }
+  // Update: a register behind the number that is there, compare and write.
+  private val comparedAt = highest.latency + 1
+  private val compares = Seq.iterate(take, comparedAt + 1)(taken => RegNext(taken && !io.restart.valid, false.B)).last
+  private val verified = ShiftRegister(updates.io.deq.bits.sequence, comparedAt)
+  private val old = RegNext(highest.io.state)
+  highest.io.update.valid := compares && verified > old && !io.restart.valid
+  highest.io.update.bits := verified
+  highest.io.set.valid := io.restart.valid
+  highest.io.set.bits.index := io.restart.bits
+  highest.io.set.bits.data := 0.U
 
   // Request: stage 2 finds the window's bottom, stage 3 the half, stage 4 answers.
   private val valid1 = RegNext(io.request.valid, false.B)
@@ -97,7 +97,7 @@ class EsnInference(saBits: Int) extends Module {
   private val valid2 = RegNext(valid1, false.B)
   private val request2 = RegEnable(request1, valid1)
   private val reach2 = RegEnable(EsnInference.window(request1.window) - 1.U, valid1)
-  private val highest2 = RegEnable(read1, valid1)
+  private val highest2 = RegEnable(highest.io.state, valid1)
   private val highHalf2 = highest2(63, 32)
   private val lowHalf2 = highest2(31, 0)
 
@@ -121,9 +121,17 @@ class EsnInference(saBits: Int) extends Module {
   private val inferring =
     Seq(io.request.valid && io.request.bits.esn, valid1 && request1.esn, valid2 && request2.esn, valid3 && request3.esn)
   assert(!io.restart.valid || !inferring.reduce(_ || _), "restart while a packet is between key and number")
+  private val restarts = Seq.iterate(io.restart.valid, ahead + 2)(RegNext(_, false.B)).reduce(_ || _)
+  assert(!(io.request.valid && io.request.bits.esn && restarts), "a number was read before its restart")
+  assert(!io.request.valid || ShiftRegister(io.next.valid, ahead, false.B, true.B), "a request that no `next` told")
 }
 
 object EsnInference {
+
+  private val pipe = MemoryPipe.banks
+
+  /** Cycles from `next` to its request, which meets the number that is there a cycle later. */
+  val ahead: Int = pipe.latency
 
   /** Cycles from a request to its sequence number. */
   val latency = 4

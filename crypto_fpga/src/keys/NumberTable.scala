@@ -11,7 +11,8 @@ import sallyport.common.table.{TableAccess, TablePort}
  * It is read, and a write raises it ([[SequenceAuthority]]); a lower number changes nothing.
  *
  * Either waits for a [[PacketPause]] (`hold`, `drained`), for the counter is read and written where
- * packets' numbers are. A write that is under way at `clear` raises nothing.
+ * packets' numbers are, and lasts until the counter is written. A write that is under way at
+ * `clear` raises nothing.
  */
 class NumberTable(saBits: Int) extends Module {
   val io = IO(new Bundle {
@@ -36,9 +37,13 @@ class NumberTable(saBits: Int) extends Module {
   io.hold := pause.io.hold
   access.io.table <> pause.io.out
   access.io.clear := io.clear
-  access.io.memory.ready := true.B
   access.io.data := io.last
-  io.raise.valid := RegNext(access.io.memory.valid && !access.io.clearing, false.B)
+  private val accesses = access.io.memory.valid && !access.io.clearing
+  private val step = RegInit(0.U((SequenceAuthority.raiseLatency + 1).W))
+  private val starts = accesses && step === 0.U
+  step := Cat(step(SequenceAuthority.raiseLatency - 1, 0), starts && access.io.memory.bits.write)
+  access.io.memory.ready := access.io.clearing || !access.io.memory.bits.write || step.head(1).asBool
+  io.raise.valid := RegNext(starts, false.B)
   io.raise.bits.sa := RegNext(access.io.index)
   io.raise.bits.number := RegNext(access.io.memory.bits.row)
 }

@@ -61,8 +61,8 @@ class SequenceRaise(saBits: Int, bits: Int) extends Bundle {
  *
  * `restart` and `raise` may come only while no request with `take` is under way, from its `next` to
  * its grant. So no packet pairs the key of one row with the counter of another, and no raise misses
- * a packet. For 5 cycles after a raise neither of the two may come, nor the `next` of a request
- * with `take`.
+ * a packet. For `raiseLatency` cycles after a raise neither of the two may come, nor the `next` of
+ * a request with `take`.
  *
  * `last` shows the counter before a raise, from `raiseLatency` cycles after the raise. Of a lost
  * counter all bits are set, so a box that takes it over repeats no number. `softLimit` pulses once
@@ -112,9 +112,10 @@ class SequenceAuthority(saBits: Int, bits: Int = 64, memory: (Int, Int) => Coded
 
   private val counters = Module(memory(1 << saBits, lost.getWidth))
 
-  // Stages are cycles after `next`. Stage 2: the request. Stage 4: the memory's answer, and the
-  // candidate. Stage 5: limits. Stage 6: grant and write back.
-  import SequenceAuthority.ahead
+  // Stages are cycles after `next`, less those in which the memory alone works. Stage 2: the
+  // request. Stage 4: the memory's answer, and the candidate. Stage 5: limits. Stage 6: grant and
+  // write back.
+  import SequenceAuthority.{ahead, latency}
   private val answered = CodedMemory.latency
   counters.io.read.valid := io.next.valid || io.raise.valid
   counters.io.read.bits := Mux(io.raise.valid, io.raise.bits.sa, io.next.bits)
@@ -129,14 +130,15 @@ class SequenceAuthority(saBits: Int, bits: Int = 64, memory: (Int, Int) => Coded
   private val request5 = RegEnable(request4, valid4)
   private val taking5 = valid5 && request5.take
 
-  // The three newest results: what the memory does not show yet to a request two, four or six
-  // cycles behind.
+  // The newest results: what the memory does not show yet to a request two, four or more cycles
+  // behind. A request reads as `next` comes, and is written back with its grant.
   private class Result extends Bundle {
     val sa = UInt(saBits.W)
     val counter = new Counter
   }
-  private val results = Reg(Vec(3, new Result))
-  private val resultValids = RegInit(VecInit.fill(3)(false.B))
+  private val unseen = (latency + ahead) / 2
+  private val results = Reg(Vec(unseen, new Result))
+  private val resultValids = RegInit(VecInit.fill(unseen)(false.B))
   private val newest = results.head
 
   // Matches are made a stage ahead, against what the results are in the next cycle.
@@ -173,7 +175,8 @@ class SequenceAuthority(saBits: Int, bits: Int = 64, memory: (Int, Int) => Coded
   when(io.restart.valid || io.raise.valid) { resultValids.foreach(_ := false.B) }
 
   // A raise: the memory answers, then comparison, then the counter is written back.
-  private val raising = Seq.iterate(io.raise.valid, answered + 2)(RegNext(_, false.B))
+  private val recentRaises = Seq.iterate(io.raise.valid, answered + 2 + ahead)(RegNext(_, false.B))
+  private val raising = recentRaises.take(answered + 2)
   private val raise = RegEnable(io.raise.bits, io.raise.valid)
   private val raiseRead = raising(answered)
   private val raises = raising(answered + 1)
@@ -204,6 +207,9 @@ class SequenceAuthority(saBits: Int, bits: Int = 64, memory: (Int, Int) => Coded
     valid4 && request4.take || taking5 || took6
   assert(!io.restart.valid || !underWay, "restart while a packet is between key and number")
   assert(!raising.reduce(_ || _) || !underWay, "raise while a packet is between key and number")
+  private val recentRestarts = Seq.iterate(io.restart.valid, ahead + 1)(RegNext(_, false.B))
+  private val readBefore = (recentRaises ++ recentRestarts).reduce(_ || _)
+  assert(!(io.request.valid && io.request.bits.take && readBefore), "a counter was read before it was written")
   assert(!raising.reduce(_ || _) || !io.restart.valid, "raise and restart at once")
   assert(!raises || raised.last >= before.last, "a raise must not lower a counter")
   assert(!(valid5 && granted5 && number5 <= current5.last), "a sequence number must be above the last")
@@ -211,11 +217,11 @@ class SequenceAuthority(saBits: Int, bits: Int = 64, memory: (Int, Int) => Coded
 
 object SequenceAuthority {
 
-  /** Cycles from `next` to its request. */
-  val ahead: Int = 2
+  /** Cycles from a request to its grant: it meets the memory's answer two cycles later. */
+  val latency: Int = 4
 
-  /** Cycles from a request to its grant. */
-  val latency: Int = CodedMemory.latency + 2 - ahead
+  /** Cycles from `next` to its request. */
+  val ahead: Int = CodedMemory.latency + 2 - latency
 
   /** Cycles from a raise to `last`. */
   val raiseLatency: Int = CodedMemory.latency + 1

@@ -12,8 +12,8 @@ import sallyport.crypto.lane.LanePorts
  * In order: `blocked` rises and with it the key tables are told to clear; one cycle later, when
  * dispatch has withdrawn what waits for a lane, the lanes' `zeroize` is high for four cycles; when
  * the tables are clear and `lanesCycles` have passed (more than a lane promises,
- * [[LanePorts.wipeCycles]]), `scrub` has each table read a cleared row once, so that its output
- * register holds no key; then `blocked` falls. Time: rows of a table + 16 cycles, or
+ * [[LanePorts.wipeCycles]]), `scrub` has each bank of a table read a cleared row once, so that its
+ * output registers hold no key; then `blocked` falls. Time: rows of a table + 16 cycles, or
  * `lanesCycles` + 16.
  *
  * A trigger during such a pass does not start it over, for a contact that bounces would then keep
@@ -78,5 +78,5 @@ class Zeroizer(lanesCycles: Int = LanePorts.wipeCycles + 16) extends Module {
 object Zeroizer {
 
   /** A table's latency and some. */
-  private val scrubCycles = 8
+  private val scrubCycles = KeyTable.latency + 4
 }

@@ -80,7 +80,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   // Those that wait for dispatch, one at its output, those behind it, and one from dispatch and one
   // from the merge whose event is on its way back.
   private val inFlight = PathJob.waiting + 1 + LaneFarm.packets(laneConfig, config.lanes) + 2
-  private val fetch = Module(new DecryptFetch(config.saBits, config.suites, inFlight, PathJob.waiting))
+  private val fetch = Module(new DecryptFetch(config.saBits, config.suites, inFlight, PathJob.waiting, config.keyPipe))
   private val farm = Module(new LaneFarm(laneConfig, config.lanes, PathJob.waiting, lane, config.selfTest))
 
   prefixes.io.in <> io.in

@@ -90,7 +90,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   })
 
   private val prefixes = Module(new PrefixDetour)
-  private val fetch = Module(new EncryptFetch(config.saBits, config.suites, PathJob.waiting))
+  private val fetch = Module(new EncryptFetch(config.saBits, config.suites, PathJob.waiting, config.keyPipe))
   private val farm =
     Module(new LaneFarm(config.lane(encrypt = true), config.lanes, PathJob.waiting, lane, config.selfTest))
 

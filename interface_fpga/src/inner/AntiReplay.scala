@@ -55,7 +55,7 @@ class AntiReplayIO(rowBits: Int) extends Bundle {
  * replayed; any other is marked received. A pipeline without stalls: a query every second cycle,
  * all of one SA if need be, answered in order [[AntiReplay.latency]] cycles later. A query touches
  * the SA's highest number ([[ReplayTops]]) and, three stages later, one row of its ring
- * ([[ReplayRing]]); results that are not in a memory yet are forwarded ([[ReplayForward]]). Both
+ * ([[ReplayRing]]); results that are not in a memory yet are forwarded ([[RowForward]]). Both
  * have check bits, so a flipped bit lets no packet in again; `upsets` tells of them.
  *
  * `clear` starts an SA anew in [[AntiReplay.clearCycles]] cycles. `table` is software's access to

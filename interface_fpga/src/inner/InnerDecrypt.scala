@@ -178,7 +178,7 @@ class InnerDecrypt(
   transport.io.protocol := launch.bits.meta.nextHeader
 
   // Selector row; then the window and the next hop that it names.
-  private val selectors = DirectTable(1 << config.saBits, SelectorRow, SelectorRow.valid)
+  private val selectors = DirectTable.banked(1 << config.saBits, SelectorRow, SelectorRow.valid)
   private val gate = Module(new QuiescentWrite)
   gate.io.in <> io.selectorTable
   selectors.io.table <> gate.io.out
@@ -192,7 +192,7 @@ class InnerDecrypt(
   selectors.io.lookup.valid := launch.valid
   selectors.io.lookup.bits := launch.bits.meta.sa(config.saBits - 1, 0)
 
-  private val selectorLatency = DirectTable.latency
+  private val selectorLatency = DirectTable.bankedLatency
   private val meta1 = ShiftRegister(launch.bits.meta, selectorLatency)
   private val row1 = selectors.io.result.bits.row
   private val hit1 = selectors.io.result.bits.hit && (meta1.sa >> config.saBits) === 0.U

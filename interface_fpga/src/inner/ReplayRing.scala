@@ -3,7 +3,7 @@ package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.memory.{MemoryWrite, ParityMemory}
+import sallyport.common.memory.{MemoryWrite, ParityMemory, RowForward}
 
 /**
  * The window rows of all SAs, and the verdicts on packets (RFC 4303 3.4.3).
@@ -36,7 +36,7 @@ class ReplayRing(rowBits: Int, store: (Int, Int) => ParityMemory) extends Module
   })
 
   private val memory = Module(store(1 << rowBits, stateBits))
-  private val forward = Module(new ReplayForward(rowBits, stateBits, ParityMemory.latency))
+  private val forward = Module(new RowForward(rowBits, stateBits, ParityMemory.latency))
   forward.io.read.valid := RegNext(io.read.valid || io.access.valid, false.B)
   forward.io.read.bits := RegNext(Mux(io.read.valid, io.read.bits, io.access.bits))
   forward.io.set := io.set

@@ -3,7 +3,7 @@ package sallyport.iface.inner
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.memory.{CodedMemory, MemoryWrite}
+import sallyport.common.memory.{CodedMemory, MemoryWrite, RowForward}
 
 /**
  * The highest number received of each SA, and where each packet's number stands against it (RFC
@@ -48,7 +48,7 @@ class ReplayTops(rowBits: Int, store: (Int, Int) => CodedMemory) extends Module 
   private val topBits = (new Top).getWidth
 
   private val memory = Module(store(1 << rowBits, topBits))
-  private val forward = Module(new ReplayForward(rowBits, topBits, CodedMemory.latency))
+  private val forward = Module(new RowForward(rowBits, topBits, CodedMemory.latency))
   forward.io.read.valid := io.query.valid || io.access.valid
   forward.io.read.bits := Mux(io.query.valid, io.query.bits.rows(0), io.access.bits)
   forward.io.set.valid := io.set.valid
@@ -58,10 +58,10 @@ class ReplayTops(rowBits: Int, store: (Int, Int) => CodedMemory) extends Module 
   memory.io.read := forward.io.read
   memory.io.write := forward.io.write
 
-  // What follows from the query alone.
-  private val query1 = RegNext(io.query.bits)
-  private val sequence2 = RegNext(query1.sequence)
-  private val window2 = RegNext(query1.window)
+  // What follows from the query alone, in the four stages before the number is there.
+  private def asked(value: UInt): UInt = ShiftRegister(value, ReplayTops.accessLatency - 3)
+  private val sequence2 = asked(io.query.bits.sequence)
+  private val window2 = asked(io.query.bits.window)
   private val beyondOne3 = RegNext(ReplayWindow.beyondOne(window2))
   private val beyondTwo3 = RegNext(ReplayWindow.beyondTwo(window2))
   private val window3 = RegNext(Mux(window2 > size.U, size.U, window2)(log2Ceil(size), 0))

@@ -97,7 +97,7 @@ class OuterDecrypt(
 
   // The look-ups side by side; the faster ones wait.
   private val sadKey = Seq(SadRow.spi, SadRow.dstAddr, SadRow.version)
-  private val sad = CuckooTable(1 << config.sadBits, SadRow, sadKey, SadRow.valid, short = 1, sadTable)
+  private val sad = CuckooTable(1 << config.sadBits, SadRow, sadKey, SadRow.valid, short = 1, sadTable, banked = true)
   // A router gave out its SPIs itself (RFC 4301 4.4.2); the hosts behind a bump in the wire may
   // give out the same ones.
   sad.short := RegNext(!io.receive.bump)
@@ -120,10 +120,10 @@ class OuterDecrypt(
   stations.io.clear := false.B
   stations.io.lookup.valid := path.io.fields.valid
   stations.io.lookup.bits := Cat(Mux(fields.isV6, 6.U(4.W), 4.U(4.W)), fields.source)
-  private val lookups = CuckooTable.latency max rules.latency
+  private val lookups = sad.latency max rules.latency
   private val rule = ShiftRegister(rules.io.result.bits, lookups - rules.latency)
-  private val sa = ShiftRegister(sad.io.result.bits, lookups - CuckooTable.latency)
-  private val saWhole = ShiftRegister(sad.whole, lookups - CuckooTable.latency)
+  private val sa = ShiftRegister(sad.io.result.bits, lookups - sad.latency)
+  private val saWhole = ShiftRegister(sad.whole, lookups - sad.latency)
 
   private val local = Module(new LocalMatch)
   local.io.local := io.local
@@ -140,7 +140,7 @@ class OuterDecrypt(
   classifier.io.findings.bits.toUs := ShiftRegister(local.io.toUs, lookups - LocalMatch.latency)
   classifier.io.findings.bits.saHit := sa.hit
   classifier.io.findings.bits.saHere := saWhole
-  classifier.io.findings.bits.saUpset := ShiftRegister(sad.upset, lookups - CuckooTable.latency)
+  classifier.io.findings.bits.saUpset := ShiftRegister(sad.upset, lookups - sad.latency)
   classifier.io.findings.bits.sa := SadRow.sa(sa.row)
   classifier.io.findings.bits.saEncap := SadRow.encap(sa.row)
   classifier.io.findings.bits.saPeer.address := SadRow.peerAddr(sa.row)

@@ -113,14 +113,14 @@ class OuterEncrypt(config: OuterConfig, hostTable: CuckooTableParams => CuckooTa
   stage.io.in <> io.in
   stage.io.hold := false.B
 
-  private val tunnels = DirectTable(1 << config.saBits, TunnelRow, TunnelRow.valid)
+  private val tunnels = DirectTable.banked(1 << config.saBits, TunnelRow, TunnelRow.valid)
   tunnels.io.table <> io.tunnelTable
   tunnels.io.clear := false.B
   private val launch = stage.io.launch
   tunnels.io.lookup.valid := launch.valid
   tunnels.io.lookup.bits := launch.bits.meta.sa(config.saBits - 1, 0)
 
-  private val meta1 = ShiftRegister(launch.bits.meta, DirectTable.latency)
+  private val meta1 = ShiftRegister(launch.bits.meta, DirectTable.bankedLatency)
   private val template1 = TunnelTemplate(tunnels.io.result.bits)
   private val nextHop1 = template1.nextHop
 
@@ -247,7 +247,7 @@ object OuterEncrypt {
   private val packets: Int = 32
 
   /** Cycles from a packet's launch to its headers. */
-  private val builtTime: Int = 2 * DirectTable.latency + HeaderBuilder.latency
+  private val builtTime: Int = DirectTable.bankedLatency + DirectTable.latency + HeaderBuilder.latency
 
   /** Cycles that a clear packet's station takes longer than its headers. */
   val clearWait: Int = ClearNextHop.latency - builtTime

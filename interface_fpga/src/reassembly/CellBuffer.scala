@@ -4,6 +4,7 @@ package sallyport.iface.reassembly
 import chisel3._
 import chisel3.util._
 import ReassemblyConfig._
+import sallyport.common.memory.{MemoryPipe, RowMemory}
 import sallyport.common.stream.PacketStream
 
 /**
@@ -21,17 +22,21 @@ class CellBuffer(p: ReassemblyConfig) extends Module {
   })
 
   private val lanes = Seq.tabulate(beatUnits) { lane =>
-    val memory = SyncReadMem(rows, UInt((8 * unitBytes).W))
-    when(io.write.valid && io.write.bits.enable(lane)) {
-      memory.write(Mux(io.write.bits.wraps(lane), io.write.bits.next, io.write.bits.row), io.write.bits.lanes(lane))
-    }
-    RegNext(memory.read(io.read.bits, io.read.valid))
+    val memory = Module(new RowMemory(rows, 8 * unitBytes, CellBuffer.pipe))
+    memory.io.access.valid := io.write.valid && io.write.bits.enable(lane)
+    memory.io.access.bits.write := true.B
+    memory.io.access.bits.index := Mux(io.write.bits.wraps(lane), io.write.bits.next, io.write.bits.row)
+    memory.io.access.bits.data := io.write.bits.lanes(lane)
+    memory.io.read := io.read
+    memory.io.row
   }
   io.data := Cat(lanes.reverse)
 }
 
 object CellBuffer {
 
-  /** The memory and a register behind it, for a column of URAM. */
-  val latency: Int = 2
+  private val pipe = MemoryPipe.banks
+
+  /** Cycles from a read to its row. */
+  val latency: Int = pipe.latency
 }

@@ -36,7 +36,8 @@ class ReplayMeta(p: ReassemblyConfig) extends Bundle {
  * Reads whole datagrams from their cells and gives the cells back. Rows have 64 bytes; the packet
  * is `length` bytes from byte `skip` of the first row on.
  *
- * A row a cycle, datagram behind datagram; 6 cycles from `replay` to the first row. Waits when
+ * A row a cycle, datagram behind datagram; [[CellBuffer.latency]] + 4 cycles from `replay` to the
+ * first row. Waits when
  * `out` does. Never drops.
  */
 class CellReader(p: ReassemblyConfig) extends Module {
@@ -97,6 +98,6 @@ class CellReader(p: ReassemblyConfig) extends Module {
   outlet.io.in.bits.last := ShiftRegister(ends, latency)
   outlet.io.in.bits.bytes := PacketStream.dataBytes.U
   outlet.io.in.bits.error := false.B
-  outlet.io.in.bits.meta := meta3
+  outlet.io.in.bits.meta := ShiftRegister(meta3, latency - 3)
   io.out <> outlet.io.out
 }

@@ -3,6 +3,7 @@ package sallyport.iface.usage
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.memory.{MemoryPipe, RowMemory}
 
 /**
  * A memory whose rows packets change in a pipeline, in which a row may follow itself two cycles
@@ -16,10 +17,8 @@ import chisel3.util._
  * cycles behind a write, but while `clearing`: then it writes zeros, a row a cycle, and no packet
  * comes until that many cycles later.
  *
- * [[ReplayForward]] is built alike, but there software's accesses hold up traffic: this saves the
- * forwarding of one result of 1088 bits. One read port, whose row and outputs have a register each,
- * and one write port, so that the memory can be URAM. A row's name leads to hundreds of blocks, so
- * nothing lies between its register and them.
+ * [[sallyport.common.memory.RowForward]] is built alike, but there software's accesses hold up
+ * traffic: this saves the forwarding of one result of 1088 bits.
  */
 class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
   val io = IO(new Bundle {
@@ -36,7 +35,8 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
     val clearing = Input(Bool())
   })
 
-  private val memory = SyncReadMem(1 << rowBits, UInt(stateBits.W))
+  import UsageMemory.{changedAt, latency, pipe}
+  private val memory = Module(new RowMemory(1 << rowBits, stateBits, pipe))
 
   // Stage 0: a packet or software.
   private val recent = RegInit(0.U(UsageMemory.writeInterval.W))
@@ -45,14 +45,14 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
   recent := Mux(sets, Fill(UsageMemory.writeInterval, true.B), recent >> 1)
   private val row = Mux(io.read.valid, io.read.bits, io.software.bits.row)
   private val reads = io.read.valid || (io.software.fire && !io.software.bits.write)
-  private val rows = Seq.iterate(row, 6)(RegNext(_))
-  private val read3 = RegNext(memory.read(rows(1), RegNext(reads, false.B)))
-  private val sets4 = ShiftRegister(sets, 4, false.B, true.B)
-  private val sets5 = RegNext(sets4, false.B)
-  private val packets = Seq.iterate(io.read.valid, 6)(RegNext(_, false.B))
+  private val rows = Seq.iterate(row, changedAt + 1)(RegNext(_))
+  private val set = Seq.iterate(sets, changedAt + 1)(RegNext(_, false.B))
+  private val packets = Seq.iterate(io.read.valid, changedAt + 1)(RegNext(_, false.B))
+  memory.io.read.valid := reads
+  memory.io.read.bits := row
 
   /** The row that software writes, while it is in the pipeline. */
-  private val set = RegEnable(io.software.bits.state, sets)
+  private val written = RegEnable(io.software.bits.state, sets)
 
   /** A value that is complete, and its row. */
   private class Result extends Bundle {
@@ -61,41 +61,52 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
     val state = UInt(stateBits.W)
   }
 
-  // The last results, newest first. A read misses a write of its own cycle or a later one. Between
-  // that write and stage 3 at most three results become complete: two of packets, and one
+  // The last results, newest first. A read misses a write of its own cycle or a later one. Those
+  // between that write and the memory's answer are of packets, two cycles apart, and one
   // of software.
-  private val results = RegInit(VecInit.fill(3)(0.U.asTypeOf(new Result)))
-  private val commits = io.update.valid || sets5
+  private val unseen = (pipe.latency + 1) / 2 + 1
+  private val results = RegInit(VecInit.fill(unseen)(0.U.asTypeOf(new Result)))
+  private val newest = results.head
+  private val commits = io.update.valid || set(changedAt)
+  private val committed = Mux(set(changedAt), written, io.update.bits)
   when(commits) {
-    results(2) := results(1)
-    results(1) := results(0)
-    results(0).valid := true.B
-    results(0).row := rows(5)
-    results(0).state := Mux(sets5, set, io.update.bits)
+    for ((older, newer) <- results.tail.zip(results)) older := newer
+    newest.valid := true.B
+    newest.row := rows(changedAt)
+    newest.state := committed
   }
-  when(RegNext(commits, false.B))(memory.write(results(0).row, results(0).state))
+  memory.io.access.valid := commits
+  memory.io.access.bits.write := true.B
+  memory.io.access.bits.index := rows(changedAt)
+  memory.io.access.bits.data := committed
 
-  // Stage 3: the memory's value or a newer one. The result two cycles ahead, and software's row if
-  // that is one, is not among the results yet: stage 4 takes it.
-  private val newer = results.map(result => (result.valid && result.row === rows(3)) -> result.state)
-  private val state4 = RegNext(MuxCase(read3, newer))
-  private val two4 = RegNext(commits && rows(5) === rows(3), false.B)
-  private val one4 = RegNext(sets4 && rows(4) === rows(3), false.B)
-  io.state := Mux(one4, set, Mux(two4, results(0).state, state4))
+  // With the memory's answer: that or a newer value. The result two cycles ahead, and software's
+  // row if that is one, is not among the results yet: the next stage takes it.
+  private val answered = latency - 1
+  private val newer = results.map(result => (result.valid && result.row === rows(answered)) -> result.state)
+  private val known = RegNext(MuxCase(memory.io.row, newer))
+  private val two = RegNext(commits && rows(changedAt) === rows(answered), false.B)
+  private val one = RegNext(set(changedAt - 1) && rows(changedAt - 1) === rows(answered), false.B)
+  io.state := Mux(one, written, Mux(two, newest.state, known))
 
   assert(!(io.read.valid && packets(1)), "packets' reads are at least two cycles apart")
   assert(!(io.read.valid && (io.clearing || RegNext(io.clearing, true.B))), "a packet while the memory is cleared")
-  assert(!(io.update.valid && !packets(5)), "an update of no row")
+  assert(!(io.update.valid && !packets(changedAt)), "an update of no row")
 }
 
 object UsageMemory {
 
-  /** Cycles from a row's name to its value: its register, memory, output register, forwarding. */
-  val latency: Int = 4
+  private val pipe = MemoryPipe.banks
+
+  /** Cycles from a row's name to its value: memory, forwarding. */
+  val latency: Int = pipe.latency + 1
+
+  /** The same to its new value. */
+  private val changedAt: Int = latency + 1
 
   /**
    * Cycles after a write of software's in which it has to wait: the row is still in the
    * pipeline.
    */
-  val writeInterval: Int = 6
+  val writeInterval: Int = changedAt + 1
 }

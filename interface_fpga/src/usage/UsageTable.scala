@@ -91,8 +91,8 @@ class UsageTable(indexBits: Int, limited: Boolean) extends Module {
   }
   memory.io.software.bits.state := written.asUInt
 
-  // Stage 4: the row as the packets before this one left it. Stage 5: the row with this one. What
-  // wraps has reached its limit.
+  // Stage 4, `latency` cycles behind a row's name: the row as the packets before this one left it.
+  // Stage 5: the row with this one. What wraps has reached its limit.
   private val state4 = memory.io.state.asTypeOf(new State(limited))
   private val expired4 = state4.flags.fold(false.B)(_.expired)
   private val valid4 = ShiftRegister(names, latency, false.B, true.B)

@@ -163,11 +163,14 @@ class MemoryModuleSpec extends AnyFunSuite with CompiledOnce {
     assert(clocks(text, "block") == Set("R0_clk", "RW0_clk"))
   }
 
-  test("columns of more than four URAMs are cut, and nothing else (UG901)") {
+  test("a column of URAM is four blocks high at most, and a deeper memory is refused (UG573, UG901)") {
     val attributes = "ram_style = \"(\\w+)\"(?:, cascade_height = (\\d+))?".r
     def height(shape: MemoryShape) = attributes.findAllMatchIn(MemoryModule.text(shape)).map(_.subgroups).toSeq
-    assert(height(shape(65536, 110, "read,write")) == Seq(Seq("ultra", "4"), Seq("block", null)))
-    assert(height(shape(16384, 72, "read,write")) == Seq(Seq("ultra", null)))
+    assert(height(shape(16384, 110, "read,write")) == Seq(Seq("ultra", "4"), Seq("block", null)))
+    assert(height(shape(4096, 72, "read,write")) == Seq(Seq("ultra", null)))
+    assert(height(shape(65536, 128, "read,write")) == Seq(Seq("block", null)))
+    val refusal = intercept[IllegalArgumentException](MemoryModule.text(shape(32768, 72, "read,write")))
+    assert(refusal.getMessage.contains("32768 rows in one column of URAM: build it as a RowMemory of banks"))
   }
 
   test("every memory that firtool lifts out of a design gets its module") {

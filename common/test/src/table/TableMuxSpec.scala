@@ -34,6 +34,8 @@ class TableMuxHarness extends Module {
   private val rule = TernaryTable(32)
   private val keys =
     Module(new DirectTable(DirectTableParams(16, InboundKeyRow.bits, InboundKeyRow.valid, writeOnly = true)))
+  val keyLatency: Int = keys.latency
+  keys.every.get := false.B
   private val mux = Module(new TableMux(3))
 
   bank.io.axil <> axil
@@ -92,7 +94,7 @@ class TableMuxSpec extends AnyFunSuite with CompiledOnce {
         dut.keyLookup.valid.poke(true.B)
         dut.clock.step()
         dut.keyLookup.valid.poke(false.B)
-        dut.clock.step(DirectTable.keyLatency - 1)
+        dut.clock.step(dut.keyLatency - 1)
         dut.keyResult.valid.expect(true.B)
         Option.when(dut.keyResult.bits.hit.peek().litToBoolean)(dut.keyResult.bits.row.peek().litValue)
       }

@@ -3,6 +3,7 @@ package sallyport.crypto.erase
 
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.elaborate.Emit
+import sallyport.common.memory.MemoryPipe
 import sallyport.common.simulation.{LongForm, SpecFolder}
 import sallyport.crypto.config.CryptoConfig
 import sallyport.crypto.suite.Suite
@@ -56,7 +57,9 @@ class EraseSpec extends AnyFunSuite {
 
   private def erase(suites: Seq[Suite]): Unit = {
     val folder = SpecFolder("EraseSpec", suites.map(_.name).mkString("-"))
-    val config = CryptoConfig(saBits = 4, lanes = 1, suites = suites, slots = 32, laneBeats = 512)
+    // Keys in four banks, each with registers of its own.
+    val config =
+      CryptoConfig(saBits = 4, lanes = 1, suites = suites, slots = 32, laneBeats = 512, keyPipe = EraseSpec.banks)
     Emit(new EraseHarness(config), folder, bindsMemories = true)
 
     val random = new Random(26)
@@ -139,4 +142,7 @@ object EraseSpec {
 
   /** Of the shortest secret that is told apart ([[Secret]]). */
   private val leastBits: Int = 32
+
+  /** A board's registers of key rows, about banks as small as the tables here. */
+  private val banks: MemoryPipe = MemoryPipe.banks.copy(bankRows = Some(4))
 }

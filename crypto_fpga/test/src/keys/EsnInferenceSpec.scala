@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.keys
 
+import chisel3._
+import chisel3.util._
 import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.simulation.CompiledOnce
 
@@ -34,7 +36,7 @@ class EsnInferenceSpec extends AnyFunSuite with CompiledOnce {
 
   private val two32 = BigInt(1) << 32
 
-  private class Bench(dut: EsnInference) {
+  private class Bench(dut: EsnHarness) {
     private val expected = mutable.Queue[(String, BigInt)]()
 
     def step(): Unit = {
@@ -53,7 +55,7 @@ class EsnInferenceSpec extends AnyFunSuite with CompiledOnce {
     }
 
     def restart(sa: Int): Unit = {
-      idle(12)
+      idle(20)
       dut.io.restart.valid.poke(true)
       dut.io.restart.bits.poke(sa)
       step()
@@ -72,7 +74,7 @@ class EsnInferenceSpec extends AnyFunSuite with CompiledOnce {
 
     def request(sa: Int, esn: Boolean, window: Int, low: Long, value: BigInt): Unit = {
       expected.enqueue((s"sa $sa esn $esn window $window low ${low.toHexString}", value))
-      dut.io.request.bits.sa.poke(sa)
+      dut.io.sa.poke(sa)
       dut.io.request.bits.esn.poke(esn)
       dut.io.request.bits.window.poke(window)
       dut.io.request.bits.low.poke(low)
@@ -87,7 +89,7 @@ class EsnInferenceSpec extends AnyFunSuite with CompiledOnce {
   private def value(high: Long, low: Long): BigInt = BigInt(high) * two32 + low
 
   test("the high half is RFC 4303 A2.2's, at its boundaries and at random, and T is the maximum of what was verified") {
-    simulate(new EsnInference(3)) { dut =>
+    simulate(new EsnHarness(3)) { dut =>
       dut.reset.poke(true)
       dut.clock.step(2)
       dut.reset.poke(false)
@@ -124,7 +126,7 @@ class EsnInferenceSpec extends AnyFunSuite with CompiledOnce {
         assert(Rfc4303A2.high(highest, window, low) == high, s"transcription at $highest, $window, $low")
         restart(1)
         update(1, highest)
-        idle(8)
+        idle(20)
         request(1, esn = true, window, low, value(high, low))
         request(1, esn = false, window, low, value(0, low))
       }
@@ -133,7 +135,7 @@ class EsnInferenceSpec extends AnyFunSuite with CompiledOnce {
       // either order.
       restart(2)
       for (n <- Seq(value(3, 100), value(2, 500), value(3, 99), value(3, 5000), value(3, 4999))) update(2, n)
-      idle(12)
+      idle(20)
       request(2, esn = true, 64, 5000 - 63, value(3, 5000 - 63))
       request(2, esn = true, 64, 5000 - 64, value(4, 5000 - 64))
       // Requests every other cycle leave room for an update every other cycle.
@@ -158,13 +160,31 @@ class EsnInferenceSpec extends AnyFunSuite with CompiledOnce {
         val highest = value(high, edge & 0xffffffffL)
         restart(sa)
         update(sa, highest)
-        idle(8)
+        idle(20)
         for (_ <- 0 until 8) {
           val low = (if (random.nextBoolean()) edge else random.nextLong()) & 0xffffffffL
           request(sa, esn = true, window, low, value(Rfc4303A2.high(highest, window, low), low))
         }
       }
-      idle(8)
+      idle(20)
     }
   }
+}
+
+/** Announces each request as it comes, and makes it [[EsnInference.ahead]] cycles later. */
+private class EsnHarness(saBits: Int) extends Module {
+  private val inner = Module(new EsnInference(saBits))
+  val io = IO(new Bundle {
+    val sa = Input(UInt(saBits.W))
+    val request = Flipped(Valid(new EsnRequest))
+    val sequence = Valid(UInt(64.W))
+    val update = Flipped(Decoupled(new EsnUpdate(saBits)))
+    val restart = Flipped(Valid(UInt(saBits.W)))
+  })
+  inner.io.next.valid := io.request.valid
+  inner.io.next.bits := io.sa
+  inner.io.request := ShiftRegister(io.request, EsnInference.ahead, 0.U.asTypeOf(io.request), true.B)
+  io.sequence := inner.io.sequence
+  inner.io.update <> io.update
+  inner.io.restart := io.restart
 }

@@ -4,7 +4,7 @@ package sallyport.crypto.keys
 import chisel3._
 import chisel3.util.ShiftRegister
 import org.scalatest.funsuite.AnyFunSuite
-import sallyport.common.memory.CodedMemory
+import sallyport.common.memory.{CodedMemory, MemoryPipe}
 import sallyport.common.simulation.CompiledOnce
 
 import scala.collection.mutable
@@ -309,7 +309,7 @@ private class SequenceHarness(authority: => SequenceAuthority) extends Module {
 private class WornMemory(rows: Int, dataBits: Int) extends CodedMemory(rows, dataBits) {
   require(rows == WornMemory.rows && code.bits == WornMemory.bits)
   override protected def answered(word: UInt): UInt =
-    word ^ RegNext(VecInit(WornMemory.masks.map(_.U(code.bits.W)))(io.read.bits))
+    word ^ ShiftRegister(VecInit(WornMemory.masks.map(_.U(code.bits.W)))(io.read.bits), MemoryPipe.banks.latency)
 }
 
 private object WornMemory {

@@ -3,6 +3,7 @@ package sallyport.iface.inner
 
 import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.memory.{CodedMemory, RowForward}
 import sallyport.common.registers.map.ReplayRow
 import sallyport.common.simulation.{CompiledOnce, Exchange}
 
@@ -50,13 +51,14 @@ class AntiReplayUpsetBench(dut: FlippedReplay) extends AntiReplayBench(dut, dut.
     }
   }
 
-  /** The highest number of SAs 8 to 10. */
+  /** As many SAs as results are kept, and their highest number. */
+  private val otherSas = (8 until 16).take(RowForward.results(CodedMemory.latency))
   private var others = BigInt(0)
 
-  /** Flips bits while no packet is under way, of a row that none of the last three changed. */
+  /** Flips bits while no packet is under way, of a row that none of the last packets changed. */
   def flip(top: Boolean, row: Int, places: Int*): Unit = {
     others += 1
-    assert(run((8 to 10).map(Query(_, others))) == Seq.fill(3)("good"))
+    assert(run(otherSas.map(Query(_, others))) == otherSas.map(_ => "good"))
     for (place <- places) {
       plant(Some(Flip(0, top, row, place)))
       dut.clock.step()
@@ -94,16 +96,16 @@ class AntiReplayUpsetSpec extends AnyFunSuite with CompiledOnce {
         // Repaired by a packet that is not ahead, and by one that is.
         bench.flip(top = true, bench.row(sa, 0), place)
         assert(bench.run(queries(top, top - 1024, top - 1)) == Seq("replayed", "too old", "replayed"), place)
-        assert(bench.pulses == Seq(8 -> "top repaired"), place)
+        assert(bench.pulses == Seq(1 + ReplayUpsetModel.topWrites -> "top repaired"), place)
         bench.flip(top = true, bench.row(sa, 0), place)
         assert(bench.run(queries(top + 1, top, top + 2)) == Seq("good", "replayed", "good"), place)
-        assert(bench.pulses == Seq(8 -> "top repaired"), place)
+        assert(bench.pulses == Seq(1 + ReplayUpsetModel.topWrites -> "top repaired"), place)
         assert(bench.run(queries(top + 2, top - 1021)) == Seq("replayed", "good") && bench.pulses.isEmpty, place)
 
         bench.flip(top = true, bench.row(sa, 0), place, (place + 20) % topBits)
         val end = (BigInt(1) << 64) - 1
         assert(bench.run(queries(top, 0, top + 3, end, 1)) == Seq.fill(5)("upset"), place)
-        assert(bench.pulses == Seq(8 -> "top lost"), place)
+        assert(bench.pulses == Seq(1 + ReplayUpsetModel.topWrites -> "top lost"), place)
         // One more flip does not bring it back, nor do two.
         bench.flip(top = true, bench.row(sa, 0), place)
         assert(bench.run(queries(top + 4)) == Seq("upset") && bench.met == Seq("top repaired"), place)
@@ -134,7 +136,7 @@ class AntiReplayUpsetSpec extends AnyFunSuite with CompiledOnce {
         val expected = Seq(n, missing, other).map(n => n -> (if (n % 2 == 0 || isFilled(n)) "replayed" else "good")) ++
           Seq(last + 3 -> "good", last + 3 -> "replayed", last + 2 -> "good")
         assert(bench.run(queries(expected.map(base + _._1): _*)) == expected.map(_._2), place)
-        assert(bench.pulses == Seq(10 -> "row filled"), place)
+        assert(bench.pulses == Seq(1 + AntiReplay.latency -> "row filled"), place)
       }
       // A number ahead that meets a lost `last` is good; all of its row up to it is received.
       bench.clear(sa, 1024)
@@ -207,7 +209,7 @@ class AntiReplayUpsetSpec extends AnyFunSuite with CompiledOnce {
 
   test("a flip at each cycle beside a packet that changes the row: its copy is never good") {
     bench { bench =>
-      for (gap <- 2 to 14; at <- 0 to 30; place <- Seq(Left(3), Left(70), Right(10), Right(1024 + 4), Right(1088))) {
+      for (gap <- 2 to 14; at <- 0 to 36; place <- Seq(Left(3), Left(70), Right(10), Right(1024 + 4), Right(1088))) {
         val packets = Seq(Query(sa, 10), Query(sa, 11), Query(sa, 10, gap = gap), Query(sa, 11), Query(sa, 12))
         val model = new ReplayUpsetModel(bench.row)
         val flip = Flip(at, place.isLeft, bench.row(sa, 0), place.merge)

@@ -2,9 +2,10 @@
 package sallyport.iface.inner
 
 import chisel3._
+import chisel3.util.ShiftRegister
 import chisel3.util.experimental.BoringUtils
 import org.scalatest.TestSuite
-import sallyport.common.memory.{CodedMemory, ParityMemory}
+import sallyport.common.memory.{CodedMemory, MemoryPipe, ParityMemory}
 import sallyport.common.registers.map.{FlowRow, NetworkRow}
 import sallyport.common.simulation.CompiledOnce
 import sallyport.common.table.{FlippedCuckooTable, FlippedTernaryTable}
@@ -23,7 +24,7 @@ class InnerPathsHarness(config: InnerConfig) extends InnerHarness {
 
   private def worn(word: UInt, read: UInt): UInt = {
     val on = BoringUtils.bore(wornWindows)
-    word ^ RegNext(Mux(on && read === 5.U, 1.U, Mux(on && read === 7.U, 3.U, 0.U)))
+    word ^ ShiftRegister(Mux(on && read === 5.U, 1.U, Mux(on && read === 7.U, 3.U, 0.U)), MemoryPipe.banks.latency)
   }
 
   private def windows(rowBits: Int): AntiReplay = new AntiReplay(

@@ -4,7 +4,7 @@ package sallyport.iface.inner
 import chisel3._
 import chisel3.util._
 import chisel3.util.experimental.BoringUtils
-import sallyport.common.memory.{CodedMemory, MemoryWrite, ParityMemory}
+import sallyport.common.memory.{CodedMemory, MemoryPipe, MemoryWrite, ParityMemory}
 
 /** A bit of a memory of [[AntiReplay]]: of a highest number's word, or of a window row's. */
 class FlipPort extends Bundle {
@@ -48,7 +48,7 @@ object FlippedReplay {
   /** The group of a place in a row's word; the last is `last`. */
   def group(place: Int): Int = if (place < rowBits) place / groupBits else place - rowBits
 
-  /** The wrong bits of the word that was read a cycle ago. A write makes its row right. */
+  /** The wrong bits of the word that the memory answers. A write makes its row right. */
   private def wrong(
       rows: Int,
       bits: Int,
@@ -63,6 +63,6 @@ object FlippedReplay {
     val rewritten = write.valid && write.bits.index === row
     when(flips)(masks.write(row, Mux(rewritten, 0.U, masks.read(row)) ^ UIntToOH(flip.bits.place, bits)))
     when(write.valid && !(flips && rewritten))(masks.write(write.bits.index, 0.U))
-    RegNext(masks.read(read))
+    ShiftRegister(masks.read(read), MemoryPipe.banks.latency)
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.inner
 
+import sallyport.common.memory.{CodedMemory, ParityMemory, RowForward}
+
 import scala.collection.mutable
 
 /** Bit `place` of the word of `row` flips in a `cycle` of a run: a read a cycle later finds it. */
@@ -14,6 +16,7 @@ case class Flip(cycle: Int, top: Boolean, row: Int, place: Int)
  * @param row row r of SA n
  */
 class ReplayUpsetModel(row: (Int, Int) => Int) {
+  import ReplayUpsetModel.{rowReads, topWrites}
 
   /**
    * One of the two memories.
@@ -43,8 +46,9 @@ class ReplayUpsetModel(row: (Int, Int) => Int) {
       changes = (row, cycle) :: changes
     }
   }
-  private val tops = new Memory(reads = 0, writes = 7, forwards = 3)
-  private val rows = new Memory(reads = 3, writes = 9, forwards = 2)
+  private val tops = new Memory(reads = 0, writes = topWrites, forwards = RowForward.results(CodedMemory.latency))
+  private val rows =
+    new Memory(reads = rowReads, writes = AntiReplay.latency, forwards = RowForward.results(ParityMemory.latency))
 
   private val windows = mutable.Map.empty[Int, ReplayModel]
   private val lost = mutable.Set.empty[Int]
@@ -73,9 +77,9 @@ class ReplayUpsetModel(row: (Int, Int) => Int) {
     val window = windows.getOrElseUpdate(query.sa, new ReplayModel)
     val first = row(query.sa, 0)
     val wrong = tops.read(first, cycle)
-    if (wrong.size == 1) pulses += (cycle + 7 -> "top repaired")
+    if (wrong.size == 1) pulses += (cycle + topWrites -> "top repaired")
     if (wrong.size == 2) {
-      pulses += (cycle + 7 -> "top lost")
+      pulses += (cycle + topWrites -> "top lost")
       lost += query.sa
     }
     val ahead = !lost(query.sa) && query.sequence > window.top
@@ -90,7 +94,7 @@ class ReplayUpsetModel(row: (Int, Int) => Int) {
     val r = ((query.sequence / 1024) % ring).toInt
     val groups = rows.read(row(query.sa, r), cycle).map(flip => FlippedReplay.group(flip.place))
     rows.write(row(query.sa, r), cycle)
-    if (groups.nonEmpty) pulses += (cycle + 9 -> "row filled")
+    if (groups.nonEmpty) pulses += (cycle + AntiReplay.latency -> "row filled")
 
     val unknown = groups.contains(FlippedReplay.groups - 1)
     val ahead = query.sequence > window.top
@@ -109,6 +113,10 @@ class ReplayUpsetModel(row: (Int, Int) => Int) {
 }
 
 object ReplayUpsetModel {
+
+  /** Cycles from a query to the write of its SA's highest number, and to the read of its row. */
+  val topWrites: Int = ReplayTops.accessLatency + 2
+  private val rowReads: Int = AntiReplay.latency - ReplayRing.latency + 1
 
   /** The last number up to `top` in row r of a ring; 0 if there is none. */
   def lastOfRow(top: BigInt, r: Int, ring: Int): BigInt = {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package sallyport.iface.inner
+package sallyport.common.memory
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.memory.MemoryWrite
 
 /**
  * Forwards values that a memory does not show yet, when rows are read, changed and written back in
@@ -12,12 +11,13 @@ import sallyport.common.memory.MemoryWrite
  * `read` names a row, to the memory as well, whose answer is at `stored` `memoryLatency` cycles
  * later. The row's value is at `state` `latency` cycles after `read`, and `update` may give its new
  * value the cycle after that. `write` brings it to the memory one more cycle later, from a register
- * of its own: both lead to hundreds of blocks. Reads are two cycles apart or more.
+ * of its own. Reads that may be updated are two cycles apart or more. Any other read may miss the
+ * update of the read in the cycle before it.
  *
  * `set` writes a row from outside that pipeline, a cycle later; it comes while no read is under way
  * that may be updated.
  */
-class ReplayForward(rowBits: Int, stateBits: Int, memoryLatency: Int) extends Module {
+class RowForward(rowBits: Int, stateBits: Int, memoryLatency: Int) extends Module {
   val latency: Int = memoryLatency + 1
 
   val io = IO(new Bundle {
@@ -47,7 +47,7 @@ class ReplayForward(rowBits: Int, stateBits: Int, memoryLatency: Int) extends Mo
 
   // The newest results. A read misses a write of its own cycle or a later one. The results between
   // that write and the memory's answer are of reads that are two cycles apart or more.
-  private val results = RegInit(VecInit.fill((latency + 1) / 2)(0.U.asTypeOf(new Result)))
+  private val results = RegInit(VecInit.fill(RowForward.results(memoryLatency))(0.U.asTypeOf(new Result)))
   when(io.update.valid) {
     for ((older, newer) <- results.tail.zip(results)) older := newer
     results.head.valid := true.B
@@ -72,7 +72,13 @@ class ReplayForward(rowBits: Int, stateBits: Int, memoryLatency: Int) extends Mo
   io.write.bits.index := RegNext(Mux(io.set.valid, io.set.bits.index, updated))
   io.write.bits.data := RegNext(Mux(io.set.valid, io.set.bits.data, io.update.bits))
 
-  assert(!(io.read.valid && valids(1)), "reads are at least two cycles apart")
   assert(!(io.update.valid && !valids.last), "an update of no row")
+  assert(!(io.update.valid && RegNext(io.update.valid, false.B)), "reads with updates are two cycles apart")
   assert(!(io.set.valid && io.update.valid), "a row is set while one is being changed")
+}
+
+object RowForward {
+
+  /** Results that are kept, of a memory that answers after so many cycles. */
+  def results(memoryLatency: Int): Int = (memoryLatency + 2) / 2
 }
