@@ -44,9 +44,9 @@ class GhashTag(slots: Int) extends Bundle {
  *
  * `load` comes a cycle or more before the packet's first block, `seal` at any time up to its last
  * one. `done` follows the last block by [[GhashSum.latency]] cycles; then the slot is free. Nothing
- * stalls, and nothing of a slot's earlier packets counts. While `wipe` is high memories are
- * overwritten one row a cycle, `slots` rows, and zeros replace what the multiplier and the
- * memories' outputs hold: nothing is left after `slots` + 8 cycles. The clock stops while nothing
+ * stalls, and nothing of a slot's earlier packets counts. While `wipe` is high, and a cycle behind
+ * it, memories are overwritten one row a cycle, `slots` rows, and zeros replace what registers and
+ * the multiplier hold: nothing is left after `slots` + 8 cycles. The clock stops while nothing
  * comes and nothing is on its way.
  */
 class GhashSum(slots: Int) extends Module {
@@ -75,38 +75,42 @@ class GhashSum(slots: Int) extends Module {
   private val multiply = Module(new GhashMultiply(new Step))
   private val valids = Wire(Vec(GhashSum.latency, Bool()))
   private val called = io.load.valid || io.in.valid || io.seal.valid
-  private val running = ClockGate(clock, called || io.wipe || reset.asBool || valids.asUInt.orR)
+  private val calledBefore = RegNext(called || io.wipe, false.B)
+  private val running = ClockGate(clock, called || io.wipe || calledBefore || reset.asBool || valids.asUInt.orR)
 
   withClock(running) {
+    // Memories are written out of registers, which a wipe clears: in the cycle behind, zeros are
+    // there for every row, without a LUT of theirs.
+    val wipes = RegNext(io.wipe, false.B)
     val wipeRow = RegInit(0.U(slotBits.W))
-    wipeRow := Mux(io.wipe, wipeRow + 1.U, 0.U)
-
-    /** Address and data of a memory's write port, which a wipe takes over. */
-    def row(slot: UInt): UInt = Mux(io.wipe, wipeRow, slot)
-    def data(polynomial: UInt): UInt = Mux(io.wipe, 0.U, polynomial)
+    wipeRow := Mux(wipes, wipeRow + 1.U, 0.U)
+    def row(slot: UInt): UInt = Mux(wipes, wipeRow, slot)
     def polynomials(blocks: UInt): Vec[UInt] =
-      VecInit.tabulate(4)(i => data(Gf128.reflect(blocks(128 * i + 127, 128 * i))))
+      RegNext(Mux(io.wipe, 0.U, Gf128.reflect(blocks))).asTypeOf(Vec(blocks.getWidth / 128, UInt(128.W)))
 
-    val powers = SyncReadMem(slots, Vec(4, UInt(128.W)))
+    val powers = Mem(slots, Vec(4, UInt(128.W)))
     val chains = Mem(slots, Vec(4, UInt(128.W)))
     val sums = Mem(slots, UInt(128.W))
     val seals = Mem(slots, UInt(128.W))
-    when(io.load.valid || io.wipe) { powers.write(row(io.load.bits.slot), polynomials(io.load.bits.powers)) }
-    when(io.seal.valid || io.wipe) { seals.write(row(io.seal.bits.slot), data(Gf128.reflect(io.seal.bits.block))) }
+    val load = RegNext(io.load.valid, false.B)
+    val seal = RegNext(io.seal.valid, false.B)
+    when(load || wipes) { powers.write(row(RegNext(io.load.bits.slot)), polynomials(io.load.bits.powers)) }
+    when(seal || wipes) { seals.write(row(RegNext(io.seal.bits.slot)), polynomials(io.seal.bits.block).head) }
 
-    // The powers are read while the block waits a cycle; then it meets its chain, or the product
-    // just made for it.
+    // A cycle later a block meets its power, and its chain or the product just made for it.
     val in = RegNext(io.in.bits)
     val power = RegNext(Mux(io.in.bits.left(2), 3.U, io.in.bits.left(1, 0) - 1.U))
-    // A board's memory keeps its last output, so a wipe reads on: at its end every row is zero.
-    val powersRead = powers.read(io.in.bits.slot, io.in.valid || io.wipe)
     val product = multiply.io.out.bits.product
     val made = multiply.io.out.bits.tag
-    val follows = multiply.io.out.valid && made.slot === in.slot && made.chain === in.chain
+    val soon = multiply.io.ahead
+    val follows = RegNext(
+      soon.valid && soon.bits.slot === io.in.bits.slot && soon.bits.chain === io.in.bits.chain,
+      false.B
+    )
     val y = Mux(follows, product, chains(in.slot)(in.chain))
     multiply.io.in.valid := valids(0)
     multiply.io.in.bits.a := Mux(in.opens, 0.U, y) ^ Gf128.reflect(in.block)
-    multiply.io.in.bits.b := powersRead(power)
+    multiply.io.in.bits.b := powers(in.slot)(power)
     multiply.io.in.bits.tag.slot := in.slot
     multiply.io.in.bits.tag.chain := in.chain
     multiply.io.in.bits.tag.counts := in.left <= 4.U
@@ -114,17 +118,18 @@ class GhashSum(slots: Int) extends Module {
     multiply.io.in.bits.tag.ends := in.left === 1.U
     multiply.io.wipe := io.wipe
 
-    when(multiply.io.out.valid || io.wipe) {
-      val mask = UIntToOH(made.chain, 4).asBools.map(_ || io.wipe)
-      chains.write(row(made.slot), VecInit.fill(4)(data(product)), mask)
+    // While rows are wiped the product is zero.
+    when(multiply.io.out.valid || wipes) {
+      val mask = UIntToOH(made.chain, 4).asBools.map(_ || wipes)
+      chains.write(row(made.slot), VecInit.fill(4)(product), mask)
     }
-    val sum = product ^ Mux(made.starts, 0.U, sums(made.slot))
-    when((multiply.io.out.valid && made.counts) || io.wipe) { sums.write(row(made.slot), data(sum)) }
+    val sum = product ^ Mux(made.starts || wipes, 0.U, sums(made.slot))
+    when((multiply.io.out.valid && made.counts) || wipes) { sums.write(row(made.slot), sum) }
 
     valids.zip(io.in.valid +: valids.init).foreach { case (now, before) => now := RegNext(before, false.B) }
     io.done.valid := RegNext(multiply.io.out.valid && made.ends, false.B)
     io.done.bits.slot := RegNext(made.slot)
-    io.done.bits.block := RegNext(Gf128.reflect(sum ^ seals(made.slot)))
+    io.done.bits.block := RegNext(Mux(wipes, 0.U, Gf128.reflect(sum ^ seals(made.slot))))
 
     assert(!io.in.valid || (io.in.bits.left >= 1.U && io.in.bits.left <= 5.U), "left counts from 5 down to 1")
     val apart = Iterator.iterate(io.in)(RegNext(_)).slice(1, GhashMultiply.latency).map { before =>

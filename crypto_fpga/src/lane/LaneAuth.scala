@@ -56,10 +56,9 @@ class LaneAuth(config: LaneConfig) extends Module {
     val places = config.slotRings.places(fastRing = true)
     val ghash = Module(new GhashSum(places))
     def own(slot: UInt): UInt = slot(log2Ceil(places) - 1, 0)
-    // A cycle late, as a load ends a long path; the first block comes long after it.
-    ghash.io.load.valid := RegNext(io.load.valid && config.slotRings.isFast(io.load.bits.slot), false.B)
-    ghash.io.load.bits.slot := RegNext(own(io.load.bits.slot))
-    ghash.io.load.bits.powers := RegNext(Mux(io.wipe, 0.U, io.load.bits.auth))
+    ghash.io.load.valid := io.load.valid && config.slotRings.isFast(io.load.bits.slot)
+    ghash.io.load.bits.slot := own(io.load.bits.slot)
+    ghash.io.load.bits.powers := io.load.bits.auth
     ghash.io.in.valid := io.hashed.valid
     ghash.io.in.bits.slot := own(io.hashed.bits.op.slot)
     ghash.io.in.bits.chain := io.hashed.bits.op.chain

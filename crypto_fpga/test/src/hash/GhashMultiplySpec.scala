@@ -42,7 +42,18 @@ class GhashMultiplySpec extends AnyFunSuite with CompiledOnce {
     ("b83b533708bf535d0aa6e52980d53b78", "42831ec2217774244b7221b784d0d49c", "59ed3f2bb1a0aaa07c9f56c6a504647b")
   )
 
-  test("products of the GCM specification, algebra on random operands, one a cycle") {
+  /** A block as a polynomial whose coefficient i is bit i, and back. */
+  private def reflect(block: BigInt): BigInt =
+    (0 until 128).filter(block.testBit).foldLeft(BigInt(0))((x, i) => x.setBit(i ^ 7))
+
+  /** By long multiplication, and long division by x^128 + x^7 + x^2 + x + 1. */
+  private def product(a: BigInt, b: BigInt): BigInt = {
+    val modulus = BigInt(1) << 128 | 0x87
+    val whole = (0 until 128).filter(b.testBit).foldLeft(BigInt(0))((sum, i) => sum ^ a << i)
+    (254 to 128 by -1).foldLeft(whole)((rest, i) => if (rest.testBit(i)) rest ^ modulus << (i - 128) else rest)
+  }
+
+  test("products of the GCM specification, long arithmetic, algebra on random operands, one a cycle") {
     simulate(new BlockMultiply) { dut =>
       val random = new scala.util.Random(2)
 
@@ -69,6 +80,14 @@ class GhashMultiplySpec extends AnyFunSuite with CompiledOnce {
 
       val known = vectors.map { case (h, x, _) => (Bytes.toBigInt(Bytes.fromHex(h)), Bytes.toBigInt(Bytes.fromHex(x))) }
       assert(products(known).map(y => Bytes.toHex(Bytes.fromBigInt(y, 16))) == vectors.map(_._3))
+
+      // Powers of x in equal and in different places of their leaves, and random operands.
+      val powers = for (i <- 0 until 128; j <- 0 until 128 if i == j || (i ^ j) % 16 == 0 || (i ^ j) < 4)
+        yield (BigInt(1) << i, BigInt(1) << j)
+      val mixed = Seq.fill(500)((BigInt(128, random), BigInt(128, random)))
+      val pairs = powers ++ mixed
+      val made = products(pairs.map { case (a, b) => (reflect(a), reflect(b)) })
+      assert(made.map(reflect) == pairs.map { case (a, b) => product(a, b) })
 
       // Multiplication by 1, x and x^127 of the basis and distributivity determine every product.
       val one = BigInt(0x80)
