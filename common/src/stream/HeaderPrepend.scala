@@ -3,6 +3,7 @@ package sallyport.common.stream
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.ByteShift
 import sallyport.common.clock.ClockGate
 
 /**
@@ -65,11 +66,25 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
     if (lengths.size == 1) of(lengths.head)
     else Mux1H(lengths.zipWithIndex.map { case (n, i) => (header.select === i.U) -> of(n) })
 
+  // The beat, turned by the length of the header: one turn has the bytes behind the header and, at
+  // its start, those that it pushes out of the beat.
+  private val added = lengths.filter(_ > 0)
+  private val turned =
+    if (lengths.size <= HeaderPrepend.fewLengths) chosen(n => beat.data.rotateLeft(8 * n))
+    else {
+      val moved = ByteShift.turn(beat.data, header.length, added)
+      if (lengths.contains(0)) Mux(header.length === 0.U, beat.data, moved) else moved
+    }
+  private def bytes(word: UInt): Seq[UInt] = word.asTypeOf(Vec(word.getWidth / 8, UInt(8.W)))
+
+  /** Of each byte that a header may have: this one has it. */
+  private val isHeader = Seq.tabulate(maxBytes)(i => chosen(n => (n > i).B))
+
   private val first = RegInit(true.B)
   private val carry = Reg(UInt((8 * maxBytes).W))
-  private val low = Mux(first, header.bytes, carry)
-  private val shifted = chosen(n => Cat(beat.data(8 * (beatBytes - n) - 1, 0), low.take(8 * n)))
-  private val spill = chosen(n => beat.data.head(8 * n).pad(8 * maxBytes))
+  private val spill = Cat(bytes(turned).zip(isHeader).zipWithIndex.map { case ((byte, is), i) =>
+    if (i < added.min) byte else Mux(is, byte, 0.U)
+  }.reverse)
   private val end = beat.bytes + header.length
   private val fits = end <= beatBytes.U
 
@@ -78,11 +93,17 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   private val tailBytes = Reg(UInt(beat.bytes.getWidth.W))
   private val tailError = Reg(Bool())
   private val tailMeta = Reg(meta.cloneType)
+
+  private val isNew = first && !tail
+  private val data = Cat(bytes(turned).zipWithIndex.map { case (byte, i) =>
+    if (i < maxBytes) Mux(tail || isHeader(i), Mux(isNew, bytes(header.bytes)(i), bytes(carry)(i)), byte)
+    else Mux(tail, 0.U, byte)
+  }.reverse)
   stirs := tail || slice.io.out.valid
 
   io.in.ready := slice.io.in.ready && !tail
   slice.io.in.valid := tail || (io.in.valid && !header.drop)
-  slice.io.in.bits.data := Mux(tail, carry, shifted)
+  slice.io.in.bits.data := data
   slice.io.in.bits.last := tail || (beat.last && fits)
   slice.io.in.bits.bytes := Mux(tail, tailBytes, Mux(end(6), beatBytes.U, end))
   slice.io.in.bits.error := Mux(tail, tailError, beat.last && fits && beat.error)
@@ -99,4 +120,10 @@ class HeaderPrepend[M <: Data](lengths: Seq[Int], meta: M) extends Module {
   }.elsewhen(slice.io.in.ready) {
     tail := false.B
   }
+}
+
+private object HeaderPrepend {
+
+  /** Up to so many lengths, a choice between whole turns takes fewer LUTs than turns by digits. */
+  val fewLengths = 6
 }
