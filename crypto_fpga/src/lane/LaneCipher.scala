@@ -53,15 +53,19 @@ class LaneCipher(config: LaneConfig) extends Module {
   })
 
   private class Key extends Bundle { val key = UInt(256.W); val nonce = UInt(96.W) }
+  // A key is written out of a register, which a wipe clears: in the cycle behind, zeros are there
+  // for every row. The packet's first step comes long after its key.
+  private val wipes = RegNext(io.wipe, false.B)
   private val wipeRow = RegInit(0.U(config.slotBits.W))
-  wipeRow := Mux(io.wipe, wipeRow + 1.U, 0.U)
+  wipeRow := Mux(wipes, wipeRow + 1.U, 0.U)
   private val keys = SyncReadMem(config.slots, new Key)
-  private val loaded = Wire(new Key)
+  private val loads = RegNext(io.load.valid, false.B)
+  private val loadSlot = RegNext(io.load.bits.slot)
+  private val loaded = Reg(new Key)
   loaded.key := io.load.bits.key
   loaded.nonce := io.load.bits.nonce
-  when(io.load.valid || io.wipe) {
-    keys.write(Mux(io.wipe, wipeRow, io.load.bits.slot), Mux(io.wipe, 0.U.asTypeOf(new Key), loaded))
-  }
+  when(io.wipe) { loaded := 0.U.asTypeOf(loaded) }
+  when(loads || wipes) { keys.write(Mux(wipes, wipeRow, loadSlot), loaded) }
 
   // The step meets its key, and its block, in cycle `entry`, the cycle after `data`.
   private val entry = BlockFetch.cycles + 1
