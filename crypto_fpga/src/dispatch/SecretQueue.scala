@@ -3,6 +3,7 @@ package sallyport.crypto.dispatch
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.MuxTree
 import sallyport.common.clock.ClockGate
 import sallyport.crypto.suite.Suite
 
@@ -48,7 +49,7 @@ class SecretQueue(entries: Int) extends Module {
 
   io.in.ready := (write ^ read) =/= entries.U
   io.out.valid := some
-  io.out.bits := slots(slot(read))
+  io.out.bits := MuxTree(slot(read), slots)
   when(io.wipe) {
     for (slot <- slots) {
       slot := PathJob.none

@@ -3,6 +3,7 @@ package sallyport.crypto.hash
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.MuxTree
 import sallyport.common.clock.ClockGate
 
 /** H, H^2, H^3, H^4 of a packet as blocks, H lowest. */
@@ -107,10 +108,10 @@ class GhashSum(slots: Int) extends Module {
       soon.valid && soon.bits.slot === io.in.bits.slot && soon.bits.chain === io.in.bits.chain,
       false.B
     )
-    val y = Mux(follows, product, chains(in.slot)(in.chain))
+    val y = Mux(follows, product, MuxTree(in.chain, chains(in.slot)))
     multiply.io.in.valid := valids(0)
     multiply.io.in.bits.a := Mux(in.opens, 0.U, y) ^ Gf128.reflect(in.block)
-    multiply.io.in.bits.b := powers(in.slot)(power)
+    multiply.io.in.bits.b := MuxTree(power, powers(in.slot))
     multiply.io.in.bits.tag.slot := in.slot
     multiply.io.in.bits.tag.chain := in.chain
     multiply.io.in.bits.tag.counts := in.left <= 4.U

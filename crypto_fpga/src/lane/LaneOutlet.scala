@@ -3,6 +3,7 @@ package sallyport.crypto.lane
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.arithmetic.ByteShift
 import sallyport.common.link.LinkMeta
 import sallyport.common.queue.ShiftQueue
 import sallyport.common.stream.{PacketStream, PipelineOutlet}
@@ -163,8 +164,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
   next.last := !ok || length <= PacketStream.dataBytes.U
   next.words := waiting.words
   next.icvWords := waiting.icvBytes >> 2
-  private val tagWords = waiting.tag.asTypeOf(Vec(8, UInt(32.W)))
-  next.tag := Cat(Seq.tabulate(8)(i => tagWords(i.U(3.W) - waiting.words(2, 0))).reverse)
+  next.tag := ByteShift.turn(waiting.tag, 0.U(1.W) ## waiting.words(2, 0) ## 0.U(2.W), 0 until 32 by 4)
 
   // Read a beat a cycle, as long as the outlet's queue has room for the beats on their way.
   private val outlet = Module(new PipelineOutlet(chiselTypeOf(io.out.bits), entries = 6))
