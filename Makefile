@@ -2,7 +2,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike packages strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check calibrate-delays board-check board-parts bitstreams first-run program corundum clean
+.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike packages strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check route-check calibrate-delays board-check board-parts bitstreams first-run program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -190,6 +190,8 @@ part-daemon: sim mgmt packages
 	$(part) $(PYTEST) tests/daemon
 part-ike: sim mgmt ike
 	$(part) $(PYTEST) tests/ike
+part-route: $(route_rtl) build/route/tools
+	$(part) python scripts/route_check.py build/route/rtl
 part-boards: $(if $(LONG),verilog,$(sized)/rtl/stamp) board-parts $(checked_stamps)
 	$(part) bash -c 'python -m boards.check $(checked_boards:%=--board %) && $(PYTEST) tests/boards'
 
@@ -219,6 +221,19 @@ synth-check: setup ## area, depth, delays of full chips in BOARD's shells, by yo
 	  $(call board_rtl,$(BOARD),$$chip,build/synth/rtl/$$chip,--full) && \
 	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3/2.2' --clock 'mac_*Clock=4/2.8' \
 	    --slrs $$($(ENV) python -m boards.top --board $(BOARD) --chip $$chip --core-slrs) || exit 1; done
+
+route_rtl := build/route/rtl/stamp
+$(route_rtl): $(shell_sources) build.mill | setup $(compiled)
+	@$(ENV) $(STEP) "routed modules: Chisel to Verilog" scripts/scala.sh boards sallyport.boards.ElaborateRouted $(@D)
+	@touch $@
+
+# 170 MB that nothing else needs, so `make setup` does without.
+build/route/tools: pyproject.toml | setup
+	@$(ENV) $(STEP) "nextpnr" pip install -q --no-compile --disable-pip-version-check -e '.[route]'
+	@mkdir -p $(@D) && touch $@
+
+route-check: $(route_rtl) build/route/tools ## five modules placed and routed for an ECP5
+	@$(ENV) python scripts/route_check.py build/route/rtl
 
 # A work tree of corundum at the commit of scripts/calibration.yaml, which is not part of this tree.
 PUBLIC ?=

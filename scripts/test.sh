@@ -12,6 +12,8 @@ cd "$(dirname "$0")/.."
 long= crypto=model all=1
 [ "${1:-}" != --long ] || { long=1 crypto=both; shift; }
 parts=(boxes tester ike differential fuzz boards shells daemon live crypto interface common lint formal management processors engine registers repo)
+# Half an hour of one core, for figures that change with the RTL alone.
+[ -z "$long" ] || parts+=(route)
 wanted=("${parts[@]}")
 if [ -n "${1:-}" ]; then
   case " ${parts[*]} " in
