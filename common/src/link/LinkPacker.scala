@@ -32,7 +32,7 @@ class LinkPiece extends Bundle {
  *
  * Whenever the output takes a word and there is one, a word leaves. That is 1 word a cycle, and a
  * one-beat packet of 48 payload bytes or less every cycle. If no frame follows, the rest of a word
- * is sent at once, filled with idle units. Latency 2 cycles. Stalls when the output does.
+ * is sent at once, filled with idle units. Latency 3 cycles. Stalls when the output does.
  */
 class LinkPacker(withSequence: Boolean) extends Module {
   val io = IO(new Bundle {
@@ -45,62 +45,75 @@ class LinkPacker(withSequence: Boolean) extends Module {
   private val pieceBits = 64 * pieceUnits
   private val wordBits = PacketStream.dataBits
 
-  private val piece = io.in.bits
-  private val pieceData = Wire(UInt(pieceBits.W))
-  private val alone = Wire(UInt(pieceBits.W))
-  alone := piece.header
-  pieceData := Mux(
-    piece.first,
-    if (withSequence) Mux(piece.packet, Cat(piece.data, piece.sequence, piece.header), alone)
-    else Cat(piece.data, piece.header),
-    piece.data
-  )
-  private val count = piece.units
-
-  // `filled` units wait in `buffer`, at most a piece; 8 or more of them are a word that can go.
-  private val buffer = RegInit(0.U(pieceBits.W))
-  private val filled = RegInit(0.U(4.W))
-  private val hasHeader = RegInit(false.B)
-  private val open = RegInit(false.B)
-
   private val slice = Module(new RegisterSlice(UInt(wordBits.W)))
   io.out <> slice.io.out
   private val go = slice.io.in.ready
+
+  // Stage 1 decides, and puts a header in front of its payload. `filled` units, at most a piece,
+  // wait in the buffer once all before is done; 8 or more of them are a word that can go.
+  private val piece = io.in.bits
+  private val alone = Wire(UInt(pieceBits.W))
+  alone := piece.header
+  private val filled = RegInit(0.U(4.W))
+  private val hasHeader = RegInit(false.B)
+  private val open = RegInit(false.B)
   private val over = filled(3)
   io.in.ready := go && !over
 
+  private val taken = io.in.valid && !over
   private val fresh = piece.first && hasHeader
-  private val merged = Wire(UInt((pieceBits + 7 * 64).W))
-  merged := buffer(wordBits - 1, 0) | (pieceData << Cat(filled(2, 0), 0.U(6.W)))(pieceBits + 7 * 64 - 1, 0)
-  private val total = filled(2, 0) +& count
+  private val total = filled(2, 0) +& piece.units
+  private val spills = !fresh && total >= 8.U
+  private val flushes = !io.in.valid && !over && !open
 
-  slice.io.in.valid := over || (io.in.valid && (fresh || total >= 8.U)) || (!io.in.valid && filled =/= 0.U && !open)
-  slice.io.in.bits := Mux(io.in.valid && !over && !fresh, merged(wordBits - 1, 0), buffer(wordBits - 1, 0))
+  // Stage 2 does it to the buffer. It keeps its units, or has those of the piece, low or high ones.
+  private class Step extends Bundle {
+    val leaves = Bool()
+    val merges = Bool()
+    val keeps = Bool()
+    val low = Bool()
+    val high = Bool()
+    val drops = Bool()
+  }
+  private val step = RegInit(0.U.asTypeOf(new Step))
+  private val shift = Reg(UInt(3.W))
+  private val data = Reg(UInt(pieceBits.W))
+  private val buffer = RegInit(0.U(pieceBits.W))
 
   when(go) {
+    step.leaves := over || taken && (fresh || spills) || flushes && filled =/= 0.U
+    step.merges := taken && !fresh
+    step.keeps := !over && !flushes && !(taken && (fresh || spills))
+    step.low := taken && !spills
+    step.high := taken && spills
+    step.drops := over
+    when(io.in.valid) {
+      shift := Mux(fresh, 0.U, filled(2, 0))
+      data := Mux(
+        piece.first,
+        if (withSequence) Mux(piece.packet, Cat(piece.data, piece.sequence, piece.header), alone)
+        else Cat(piece.data, piece.header),
+        piece.data
+      )
+    }
     when(over) {
-      buffer := buffer >> wordBits
       filled := filled - 8.U
       hasHeader := false.B
     }.elsewhen(io.in.valid) {
       open := !piece.last
-      when(fresh) {
-        buffer := pieceData
-        filled := count
-        hasHeader := true.B
-      }.elsewhen(total >= 8.U) {
-        buffer := merged(pieceBits + 7 * 64 - 1, wordBits)
-        filled := (total - 8.U)(3, 0)
-        hasHeader := false.B
-      }.otherwise {
-        buffer := merged(pieceBits - 1, 0)
-        filled := total(3, 0)
-        hasHeader := hasHeader || piece.first
-      }
+      filled := Mux(fresh, piece.units, Cat(total(4), total(2, 0)))
+      hasHeader := fresh || !spills && (hasHeader || piece.first)
     }.elsewhen(!open) {
-      buffer := 0.U
       filled := 0.U
       hasHeader := false.B
     }
+  }
+
+  private val shifted = (data << Cat(shift, 0.U(6.W)))(pieceBits + 7 * 64 - 1, 0)
+  slice.io.in.valid := step.leaves
+  slice.io.in.bits := buffer(wordBits - 1, 0) | Mux(step.merges, shifted(wordBits - 1, 0), 0.U)
+  when(go) {
+    buffer := Mux(step.keeps, buffer, 0.U) | Mux(step.low, shifted(pieceBits - 1, 0), 0.U) |
+      Mux(step.high, shifted >> wordBits, 0.U) | Mux(step.drops, buffer >> wordBits, 0.U)
   }
 }

@@ -74,51 +74,71 @@ class LinkUnpacker(withSequence: Boolean, depth: Int) extends Module {
   private val valid0 = RegInit(false.B)
   private val valid1 = RegInit(false.B)
   private val second = RegInit(false.B)
+  // Of the item that comes next out of `word0`: whether it is the tail, its first unit, and whether
+  // it is the last one. They are worked out before, for wide multiplexers hang on them.
+  private val tailNext = Reg(Bool())
+  private val start = Reg(UInt(3.W))
+  private val lastNext = Reg(Bool())
 
   private val ready = valid0 && (!word0.continued || valid1)
   private val after = word0.head.valid || word0.control
   private val trusted = io.accept && !word0.hunting
   private val quietFor = RegInit(0.U(5.W))
-  private val quiet = quietFor === (depth + 3).U
+  private val quiet = RegInit(false.B)
   stirs := valid0 || !quiet
   private val waiting = word0.resync && !quiet
 
-  private val takeTail = ready && word0.tail.valid && !second
+  private val takeTail = ready && tailNext
   private val takeAfter =
-    ready && after && (second || !word0.tail.valid || word0.resync) && !waiting && !(word0.resync && second)
-  private val advance = ready && Mux(word0.resync, second && quiet, second || !(word0.tail.valid && after))
+    ready && after && (!tailNext || word0.resync) && !waiting && !(word0.resync && second)
+  private val last = Mux(word0.resync, second && quiet, lastNext)
+  private val advance = ready && last
   when(ready) { second := Mux(advance, false.B, Mux(word0.resync, second || takeAfter, true.B)) }
   io.restart := takeAfter && word0.resync
   io.stray.valid := ready && !io.accept && !word0.hunting
   io.stray.bits := word0.lock
 
-  io.in.ready := !valid1 || !valid0 || advance
+  // With a word behind it `word0` is ready.
+  io.in.ready := !valid1 || last
+  when(io.in.ready) { word1 := io.in.bits }
+  assert(valid0 || !valid1, "a word without the one before it")
   when(advance || !valid0) {
+    val word = Mux(valid1, word1, io.in.bits)
     valid0 := valid1 || io.in.valid
-    word0 := Mux(valid1, word1, io.in.bits)
+    word0 := word
+    tailNext := word.tail.valid
+    start := Mux(word.tail.valid, word.tail.start, word.head.start)
+    lastNext := !(word.tail.valid && (word.head.valid || word.control))
     valid1 := valid1 && io.in.valid
-    word1 := io.in.bits
   }.elsewhen(!valid1) {
     valid1 := io.in.valid
-    word1 := io.in.bits
+  }
+  when(!advance && ready && (!word0.resync || takeAfter)) {
+    tailNext := false.B
+    start := word0.head.start
+    lastNext := true.B
   }
 
   // Stage 1: shift to byte 0.
   private val beat = (takeTail || (takeAfter && word0.head.valid)) && trusted
   private val control = takeAfter && word0.control && (trusted || word0.hunting)
-  quietFor := Mux(beat || control, 0.U, Mux(quiet, quietFor, quietFor + 1.U))
-  private val selected = Mux(takeTail, word0.tail, word0.head)
-  private val pair = Cat(word1.data, word0.data)
-  private val headerNew = Reg(UInt((64 * headUnits).W))
-  private val headerOld = Reg(UInt((64 * headUnits).W))
-  private val latch = advance && (word0.packet || word0.control) || takeAfter
-  when(latch) {
-    headerNew := (pair >> Cat(word0.position, 0.U(6.W)))(64 * headUnits - 1, 0)
-    headerOld := headerNew
+  when(beat || control) {
+    quietFor := 0.U
+    quiet := false.B
+  }.elsewhen(!quiet) {
+    quietFor := quietFor + 1.U
+    quiet := quietFor === (depth + 2).U
   }
+  private val selected = Mux(tailNext, word0.tail, word0.head)
+  private val pair = Cat(word1.data, word0.data)
+  private val latch = advance && (word0.packet || word0.control) || takeAfter
   private class Stage extends Bundle {
     val item = new LinkItem
-    val old = Bool()
+
+    /** `header` is a new one, which belongs to this item, or to the one behind a tail. */
+    val latch = Bool()
+    val belongs = Bool()
+    val header = UInt((64 * headUnits).W)
     val mask = UInt(64.W)
   }
   private val next = Wire(new Stage)
@@ -126,20 +146,24 @@ class LinkUnpacker(withSequence: Boolean, depth: Int) extends Module {
   next.item.first := selected.first
   next.item.last := selected.last
   next.item.bytes := selected.bytes
-  next.item.data := (pair >> Cat(selected.start, 0.U(6.W)))(PacketStream.dataBits - 1, 0)
+  next.item.data := (pair >> Cat(start, 0.U(6.W)))(PacketStream.dataBits - 1, 0)
   next.item.control := control
   next.item.resync := word0.resync
   next.item.hunting := word0.hunting
   next.item.lock := word0.lock
   next.item.header := DontCare
   next.item.sequence := DontCare
-  next.old := takeTail && latch
+  next.latch := latch
+  next.belongs := latch && !takeTail
+  next.header := (pair >> Cat(word0.position, 0.U(6.W)))(64 * headUnits - 1, 0)
   next.mask := ByteShift.mask(selected.bytes)
   private val stage1 = Reg(new Stage)
   stage1 := next
 
   // Stage 2: zero above the end, and the header that belongs to the item.
-  private val header = Mux(stage1.old, headerOld, headerNew)
+  private val held = Reg(UInt((64 * headUnits).W))
+  when(stage1.latch) { held := stage1.header }
+  private val header = Mux(stage1.belongs, stage1.header, held)
   private val item = Wire(new LinkItem)
   item := stage1.item
   item.data := ByteShift.keep(stage1.item.data, stage1.mask)
