@@ -67,28 +67,27 @@ object ExtensionStep {
    * @param first this step stands directly behind the fixed header
    */
   def apply(walk: ExtensionWalk, units: Vec[ExtensionUnit], first: Boolean): ExtensionWalk = {
-    val here = Mux1H(walk.at, units)
+    val here = if (first) units.head else Mux1H(walk.at, units)
     val fragment = walk.kind.fragment
-    val beyond = Mux(fragment, walk.at(maxUnits), here.beyond)
-    val malformed = (!first).B && walk.kind.hopByHop || here.cut || !beyond && !fragment && here.short
-    val read = walk.kind.any && !malformed && !beyond
+    val misplaced = (!first).B && walk.kind.hopByHop
+    val malformed = misplaced || Mux(fragment, here.cut, here.short)
     val next = WireDefault(walk)
     when(walk.kind.any) {
       next.protocol := here.protocol
-      next.kind := here.next
+      val kind = Mux(fragment, here.afterFragment.asUInt, here.afterOther.asUInt)
+      next.kind := Mux(misplaced, 0.U, kind).asTypeOf(new HeaderKind)
       next.at := Mux(fragment, (walk.at << 1)(maxUnits, 0), here.end)
       next.previous := walk.at
       next.malformed := malformed
-      next.unfinished := !malformed && beyond
+      next.unfinished := !malformed && Mux(fragment, walk.at(maxUnits), here.beyond)
     }
     // Of a header that cannot be read they mean nothing.
     when(fragment && here.fragment && !walk.fragment) {
       next.fragmentAt := walk.at
       next.beforeFragment := walk.previous
     }
-    next.fragment := walk.fragment || read && fragment && here.fragment
-    next.laterFragment := walk.laterFragment || read && fragment && here.later
-    when(malformed || beyond || fragment && here.later)(next.kind := 0.U.asTypeOf(new HeaderKind))
+    next.fragment := walk.fragment || fragment && here.fragment
+    next.laterFragment := walk.laterFragment || fragment && here.later
     next
   }
 

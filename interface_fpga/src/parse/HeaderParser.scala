@@ -93,15 +93,16 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
   // passes with its own numbers.
   private val words0 = start.words
   private val payload6 = words0(1)(31, 16)
-  private val units1 = RegNext(VecInit.tabulate(ExtensionStep.maxUnits + 1) { unit =>
+  private val looked = VecInit.tabulate(ExtensionStep.maxUnits + 1) { unit =>
     ExtensionUnit(unit, words0(Ipv6Header.bytes / 4 + 2 * unit), payload6, io.skip)
-  })
+  }
   private val walk =
     WireDefault(ExtensionStep.start(isV6(0), Mux(isV6(0), words0(1)(15, 8), words0(2)(23, 16)), io.skip))
   private val v4Offset = words0(1)(12, 0)
   walk.laterFragment := !isV6(0) && v4Offset =/= 0.U
   walk.fragment := !isV6(0) && (words0(1)(13) || v4Offset =/= 0.U)
-  private val units = Seq.iterate(units1, 1 + ExtensionStep.maxHeaders)(RegNext(_))
+  private val units2 = VecInit(RegNext(looked.head) +: looked.tail)
+  private val units = looked +: Seq.iterate(units2, ExtensionStep.maxHeaders)(RegNext(_))
   private val walked = units.init.zipWithIndex.foldLeft(RegNext(walk)) { case (walk, (units, i)) =>
     RegNext(ExtensionStep(walk, units, first = i == 0))
   }

@@ -3,7 +3,7 @@ package sallyport.iface.stream
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.queue.MemoryQueue
+import sallyport.common.queue.{LutQueue, MemoryQueue}
 import sallyport.common.stream.{PacketStream, RegisterSlice}
 
 /** What a look-up pipeline starts from: the first bytes of a packet and its metadata. */
@@ -71,13 +71,16 @@ class LookupStage[M <: Data, R <: Data](
   }
 
   private val waiting = Module(new MemoryQueue(new Beat, beats))
-  private val verdicts = Module(new Queue(resultType.cloneType, results))
+  private val verdicts = Module(new LutQueue(resultType.cloneType, 1 << log2Ceil(results)))
   private val output = Module(new RegisterSlice(chiselTypeOf(io.out.bits)))
 
   // Where the next beat of `in` stands in its packet: 0, 1 …, or `windowBeats` for all that are not
   // in the window.
   private val windowBeats = (windowBytes + PacketStream.dataBytes - 1) / PacketStream.dataBytes
   private val position = RegInit(0.U(log2Ceil(windowBeats + 1).W))
+  // The same in registers of their own, for long paths begin with them.
+  private val start = RegInit(true.B)
+  private val inWindow = RegInit(true.B)
   private val credits = RegInit(results.U(log2Ceil(results + 1).W))
   private val room = RegInit(true.B)
 
@@ -87,23 +90,34 @@ class LookupStage[M <: Data, R <: Data](
   private val windowMeta = Reg(meta.cloneType)
   private val complete = RegInit(false.B)
   private val cooldown = RegInit(0.U(log2Ceil(interval + 1).W))
-  private val launching = complete && cooldown === 0.U
+  private val cold = RegInit(true.B)
+  private val launching = complete && cold
 
-  private val start = position === 0.U
-  private val inWindow = position < windowBeats.U
-  private val windowFree = !complete || cooldown === 0.U
+  private val windowFree = !complete || cold
   io.in.ready := waiting.io.in.ready && (!inWindow || windowFree) && (!start || (room && !io.hold))
 
   private val fire = io.in.fire
-  when(fire)(position := Mux(io.in.bits.last, 0.U, Mux(inWindow, position + 1.U, position)))
-  when(launching)(complete := false.B)
-  when(fire && inWindow) {
+  private val lastOfWindow = position === (windowBeats - 1).U
+  when(fire) {
+    position := Mux(io.in.bits.last, 0.U, Mux(inWindow, position + 1.U, position))
+    start := io.in.bits.last
+    inWindow := io.in.bits.last || (inWindow && !lastOfWindow)
+  }
+  // A beat that has to wait is written again, so that the many registers need not know of it.
+  when(io.in.valid && inWindow && windowFree) {
     for ((beat, i) <- window.zipWithIndex)
       when(position === i.U)(beat := io.in.bits.data).elsewhen(start)(beat := 0.U)
     windowMeta := io.in.bits.meta
-    complete := io.in.bits.last || position === (windowBeats - 1).U
   }
-  cooldown := Mux(launching, (interval - 1).U, Mux(cooldown === 0.U, 0.U, cooldown - 1.U))
+  when(launching)(complete := false.B)
+  when(fire && inWindow)(complete := io.in.bits.last || lastOfWindow)
+  when(launching) {
+    cooldown := (interval - 1).U
+    cold := (interval == 1).B
+  }.elsewhen(!cold) {
+    cooldown := cooldown - 1.U
+    cold := cooldown === 1.U
+  }
 
   io.launch.valid := launching
   io.launch.bits.bytes := window.asUInt(8 * windowBytes - 1, 0)
@@ -114,31 +128,34 @@ class LookupStage[M <: Data, R <: Data](
   waiting.io.in.bits.last := io.in.bits.last
   waiting.io.in.bits.bytes := io.in.bits.bytes
 
-  verdicts.io.enq.valid := io.result.valid
-  verdicts.io.enq.bits := io.result.bits
+  verdicts.io.in.valid := io.result.valid
+  verdicts.io.in.bits := io.result.bits
 
   private val beat = waiting.io.out
-  output.io.in.valid := beat.valid && verdicts.io.deq.valid
+  output.io.in.valid := beat.valid && verdicts.io.out.valid
   output.io.in.bits.data := beat.bits.data
   output.io.in.bits.last := beat.bits.last
   output.io.in.bits.bytes := beat.bits.bytes
   output.io.in.bits.error := false.B
-  output.io.in.bits.meta := verdicts.io.deq.bits
-  beat.ready := output.io.in.ready && verdicts.io.deq.valid
-  verdicts.io.deq.ready := output.io.in.fire && beat.bits.last
+  output.io.in.bits.meta := verdicts.io.out.bits
+  beat.ready := output.io.in.ready && verdicts.io.out.valid
+  verdicts.io.out.ready := output.io.in.fire && beat.bits.last
   io.out <> output.io.out
 
   private val taken = fire && start
-  private val freed = verdicts.io.deq.fire
-  private val creditsNext = credits - taken + freed
-  credits := creditsNext
-  room := creditsNext =/= 0.U
+  private val freed = verdicts.io.out.fire
+  when(taken =/= freed) {
+    credits := credits + Mux(freed, 1.U, Fill(credits.getWidth, 1.U))
+    room := freed || credits =/= 1.U
+  }
 
   private val pending = RegInit(0.U(log2Ceil(results + 1).W))
-  pending := pending + taken - io.result.valid
+  when(taken =/= io.result.valid) {
+    pending := pending + Mux(taken, 1.U, Fill(pending.getWidth, 1.U))
+  }
   io.idle := pending === 0.U
 
-  assert(!io.result.valid || verdicts.io.enq.ready, "a result without room: more results than launches")
+  assert(!io.result.valid || verdicts.io.in.ready, "a result without room: more results than launches")
   assert(!io.result.valid || pending =/= 0.U, "a result without a launch")
   assert(!fire || !io.in.bits.last || !io.in.bits.error, "a broken packet got past its frame FIFO")
 }
