@@ -13,11 +13,12 @@ import java.nio.file.Paths
 /**
  * Writes each module that `make route-check` places and routes into `FOLDER/<name>`; the one
  * argument is FOLDER. All are as in the chips, but two: the stage answers with 64 bits, and the
- * dispatcher has 2 lanes and 2 jobs.
+ * dispatcher has 2 lanes and 2 jobs. Memories are of the kinds that they have on a board.
  */
 object ElaborateRouted {
   def main(args: Array[String]): Unit = {
-    def emit(name: String, module: => RawModule): Unit = Emit(module, Paths.get(args.head).resolve(name))
+    def emit(name: String, module: => RawModule): Unit =
+      Emit(module, Paths.get(args.head).resolve(name), bindsMemories = true)
     emit("LinkPacker", new LinkPacker(withSequence = true))
     emit("LinkUnpacker", new LinkUnpacker(withSequence = true, depth = 5))
     emit("LookupStage", new LookupStage(new LinkMeta, UInt(64.W), windowBytes = 128))

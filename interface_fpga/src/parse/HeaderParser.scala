@@ -144,7 +144,9 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
 
   // All together.
   private val tail = packet(readTime)
-  private val v6 = isV6(readTime)
+  // Registers, for they choose among 400 bits.
+  private val v6 = RegNext(isV6(readTime - 1))
+  private val arp = RegNext(packet(readTime - 1).etherClass === EtherClass.arp)
   private val head = tail.words
   private val fields = Wire(new HeaderFields)
   fields.length := tail.length
@@ -169,7 +171,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
   fields.overTcpFlags := !v6 && head(1)(12, 0) === 1.U && head(2)(23, 16) === IpHeader.tcp.U
   fields.protocol := walk2.protocol
   fields.source := Mux(v6, Cat(head.slice(2, 6)), head(3))
-  fields.destination := Mux(v6, Cat(head.slice(6, 10)), Mux(tail.etherClass === EtherClass.arp, head(6), head(4)))
+  fields.destination := Mux(v6, Cat(head.slice(6, 10)), Mux(arp, head(6), head(4)))
   fields.network := 0.U
   fields.toGroup := Mux(v6, GroupAddress.ipv6(Cat(head.slice(6, 10))), GroupAddress.ipv4(head(4)))
   fields.hasPorts := hasPorts2
