@@ -127,7 +127,7 @@ def failure(top: str, mhz: float, baseline: float, percent: float) -> str | None
     """A sentence if `mhz` is more than `percent` below the baseline."""
     if mhz >= baseline * (1 - percent / 100):
         return None
-    return f"{top}: {mhz:.1f} MHz are more than {percent} % below the baseline of {baseline:.1f} MHz"
+    return f"{top}: {mhz:.1f} MHz are more than {percent:g} % below the baseline of {baseline:.1f} MHz"
 
 
 def load(file: Path) -> tuple[float, dict[str, float]]:
