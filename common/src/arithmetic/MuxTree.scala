@@ -8,7 +8,7 @@ object MuxTree {
 
   /**
    * The choice at `index`, by a tree of multiplexers: four choices fill a LUT. An index into a Vec
-   * becomes a case statement, of which yosys makes up to 2.5 times the LUTs.
+   * becomes a case statement, and yosys makes up to 2.5 times the LUTs of it.
    *
    * @param choices
    *   a power of two of them, one for each value of as many bits of `index`
