@@ -165,6 +165,14 @@ def test_cores_alone_are_no_cards() -> None:
     assert done.stderr == "the simulated box has no cards: start the simulation with --chips shell\n"
 
 
+@pytest.mark.parametrize("boxes", [1, 2])
+def test_the_program_ends_without_a_fault(boxes: int) -> None:
+    """Models leave the context of their chip, not that of another one, which is gone."""
+    command = [simulation(None, "shell", "standard"), "--boxes", str(boxes)]
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 NOT_BUILT = {
     "rtl": "build/absent/sallyport-sim-shell is not built; run 'make sim-shell' first",
     "model": "build/absent/sallyport-sim-shell-model is not built; run 'make sim-shell CRYPTO=model' first",

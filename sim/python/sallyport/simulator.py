@@ -112,16 +112,19 @@ class Simulator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        status = self.close()
+        if status and kind is None:
+            raise CheckFailed(f"the simulation ended with status {status} when it was told to end")
 
-    def close(self) -> None:
-        """End the simulation."""
+    def close(self) -> int:
+        """End the simulation; its exit status."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()  # the end of its input ends the simulation
         self._process.stdout.close()
-        self._process.wait()
+        status = self._process.wait()
         if self._temporary:
             self._temporary.cleanup()
+        return status
 
     def _read(self) -> dict:
         assert self._process.stdout is not None

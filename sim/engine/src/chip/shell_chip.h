@@ -42,7 +42,10 @@ class ShellChip : public Chip {
     control_ = CardClock(125, 0);
     init_ = CardClock(50, 0);
   }
-  ~ShellChip() override { fabric_.final(); }
+  ~ShellChip() override {
+    Verilated::threadContextp(&context_);
+    fabric_.final();
+  }
 
   void settle() final {
     fabric_.locked = !in.reset;

@@ -38,7 +38,11 @@ class VerilatedChip : public Chip {
     top_.clock = 0;
     top_.reset = 1;
   }
-  ~VerilatedChip() override { top_.final(); }
+  ~VerilatedChip() override {
+    // A model's scopes leave the context that this thread used last, which may be gone.
+    Verilated::threadContextp(&context_);
+    top_.final();
+  }
 
   std::vector<ChipMemory> memories() final { return verilatedMemories(context_, topName(kind())); }
 
