@@ -32,8 +32,8 @@ def batch(words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "memory", "dropped"),
     [
-        ("for-dscp ef", "box0.inner.paths.encrypt.chosen.sas.memory", "inner.drop_dscp_sa_upset"),
-        ("dscp map EF:0", "box0.outer.paths.encrypt.dscps.memory", "outer.drop_no_tunnel"),
+        ("for-dscp ef", "box0.inner.paths.encrypt.chosen.sas.memory.banks_0.memory", "inner.drop_dscp_sa_upset"),
+        ("dscp map EF:0", "box0.outer.paths.encrypt.dscps.memory.banks_0.memory", "outer.drop_no_tunnel"),
     ],
 )
 @pytest.mark.parametrize("bit", [0, -2, -1])

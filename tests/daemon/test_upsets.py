@@ -29,7 +29,9 @@ def flip(sim: Simulator, pattern: str, bit: int) -> int:
     """Flips a bit of each row of the memories that are as wide, and gives how many rows these are:
     those that no packet meets do no harm."""
     memories = sim.command("memories")["memories"]
-    found = [each for each in memories if re.fullmatch(pattern, each["name"]) and each["bits"] > bit]
+    found = [
+        each for each in memories if re.fullmatch(rf"{pattern}\.banks_\d+\.memory", each["name"]) and each["bits"] > bit
+    ]
     assert found
     for memory in found:
         for row in range(memory["rows"]):

@@ -10,7 +10,7 @@
 namespace sallyport::sim {
 
 struct ChipMemory {
-  std::string name;  // "paths.encrypt.flows.ways_memory"
+  std::string name;  // "paths.encrypt.flows.ways_memory.banks_0.memory"
   int64_t rows = 0;
   int bits = 0;
   uint8_t* data = nullptr;

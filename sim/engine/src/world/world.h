@@ -90,8 +90,8 @@ class World {
   std::vector<PortName> testerPorts() const;
   // All ports, those of the cable too.
   std::vector<PortName> ports() const;
-  // A memory, "box0.inner.paths.encrypt.flows.ways_memory", and its node; throws the same when
-  // there is no such memory.
+  // A memory, "box0.inner.paths.encrypt.flows.ways_memory.banks_0.memory", and its node; throws the
+  // same when there is no such memory.
   std::pair<Node*, ChipMemory> memory(const std::string& name);
   // The node of an inject stream, "box0.inner.inject"; throws the same when there is no such box.
   Node& injectNode(const PortName& stream);
