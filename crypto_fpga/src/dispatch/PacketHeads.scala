@@ -51,3 +51,15 @@ class PacketHeads(jobs: Int) extends Module {
   credit := credit + io.jobTaken - io.head.valid
   assert(credit =/= jobs.U || !io.jobTaken || io.head.valid, "a job left that never came")
 }
+
+object PacketHeads {
+
+  /** Cycles from a packet's job until its credit can be used: the queue, dispatch, a register. */
+  private val back = 3
+
+  /** Refuses a key fetch of `latency` cycles with too few `jobs` for a packet every 2 cycles. */
+  def requireRate(jobs: Int, latency: Int): Unit = require(
+    2 * jobs >= latency + back,
+    s"$jobs jobs are a packet every 2 cycles up to a latency of ${2 * jobs - back} cycles, not $latency"
+  )
+}

@@ -78,6 +78,7 @@ class DecryptFetch(
     val hold = Output(Bool())
   })
 
+  PacketHeads.requireRate(jobs, DecryptFetch.latency)
   private val heads = Module(new PacketHeads(jobs))
   private val keys = Module(new KeyTable(saBits, InboundKeyRow, InboundKeyRow.valid, DecryptFetch.code, pipe, memory))
   private val inference = Module(new EsnInference(saBits))
@@ -121,7 +122,8 @@ class DecryptFetch(
   private val outOfRangeAtRow = ShiftRegister(saOutOfRange, rowAt)
   private val epochAtRow = ShiftRegister(epoch, rowAt)
   private val validAtRow = ShiftRegister(head.valid, rowAt, false.B, true.B)
-  private val row = Mux(validAtRow, keys.io.result.row, 0.U)
+  private val looked = ShiftRegister(head.valid && !closed, rowAt, false.B, true.B)
+  private val row = Mux(looked, keys.io.result.row, 0.U)
   private val spi = WireOrder.bigEndian(headAtRow.bytes(31, 0))
   private val hit = keys.io.result.hit && !outOfRangeAtRow && spi === InboundKeyRow.spi(row)
 
@@ -170,7 +172,7 @@ class DecryptFetch(
   private val answerAt = EsnInference.latency
   private val rowAnswered = ShiftRegister(Mux(route === Route.lane, rowDecided, 0.U), answerAt, 0.U, true.B)
   // Meanwhile its parity: a bit that flipped in the memory may be one of a key that no ICV covers.
-  private val sums = DecryptFetch.code.parts(Mux(validAtRow, keys.check ## keys.io.result.row, 0.U))
+  private val sums = DecryptFetch.code.parts(Mux(looked, keys.check ## keys.io.result.row, 0.U))
   private val wrong = RegNext(VecInit(sums.map(RegNext(_, 0.U).xorR)).asUInt.orR, false.B)
   private val upset = ShiftRegister(wrong, answerAt - 1, false.B, true.B)
   private val routeAnswered = ShiftRegister(route, answerAt)

@@ -84,6 +84,7 @@ class EncryptFetch(
     val upsets = Output(new EncryptUpsets)
   })
 
+  PacketHeads.requireRate(jobs, EncryptFetch.latency)
   private val heads = Module(new PacketHeads(jobs))
   private val code = Secded(OutboundKeyRow.bits)
   private val keys = Module(new KeyTable(saBits, OutboundKeyRow, OutboundKeyRow.valid, code, pipe, memory))

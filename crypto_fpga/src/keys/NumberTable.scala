@@ -11,8 +11,8 @@ import sallyport.common.table.{TableAccess, TablePort}
  * It is read, and a write raises it ([[SequenceAuthority]]); a lower number changes nothing.
  *
  * Either waits for a [[PacketPause]] (`hold`, `drained`), for the counter is read and written where
- * packets' numbers are, and lasts until the counter is written. A write that is under way at
- * `clear` raises nothing.
+ * packets' numbers are, and lasts until the counter is written. A write that waits at `clear`
+ * raises nothing. One that has begun may raise twice, the second time to 0.
  */
 class NumberTable(saBits: Int) extends Module {
   val io = IO(new Bundle {

@@ -39,7 +39,7 @@ class EsnProperty
   // From the announcement of a request, which the environment chooses whole.
   private val latency = ahead + EsnInference.latency
   private val under = Seq.iterate(request.valid && request.bits.esn, latency)(RegNext(_, false.B))
-  private val restarts = Seq.iterate(restart.valid, 3)(RegNext(_, false.B))
+  private val restarts = Seq.iterate(restart.valid, 2)(RegNext(_, false.B))
   assume(!(request.valid && RegNext(request.valid, false.B)))
   assume(!restart.valid || !under.reduce(_ || _))
   assume(!under.head || !restarts.reduce(_ || _))
