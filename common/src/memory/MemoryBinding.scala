@@ -51,7 +51,7 @@ object MemoryBinding {
    * queues. The crypto chip has no URAM left for its clear headers.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] =
-    Map((65536, 128) -> Bram, (16384, 128) -> Bram, (4096, 508) -> Bram) ++
+    Map((65536, 128) -> Bram, (32768, 128) -> Bram, (4096, 508) -> Bram) ++
       Seq((256, 17), (128, 520), (128, 207), (256, 30), (256, 83), (512, 31), (512, 53)).map(_ -> Lutram)
 
   /**

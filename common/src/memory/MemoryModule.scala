@@ -27,10 +27,10 @@ object MemoryModule {
 
   def text(shape: MemoryShape): String = {
     val slices = MemoryBinding(shape)
-    // UG573 asks for a register every few blocks of a column.
+    // UG573 asks for a register every few blocks of a column. Two columns may meet in a LUT.
     require(
-      shape.depth <= MemoryBinding.columnRows || slices.forall(_.kind != MemoryKind.Uram),
-      s"${shape.name} has ${shape.depth} rows in one column of URAM: build it as a RowMemory of banks"
+      shape.depth <= 2 * MemoryBinding.columnRows || slices.forall(_.kind != MemoryKind.Uram),
+      s"${shape.name} has ${shape.depth} rows in one bank of URAM: build it as a RowMemory of several"
     )
     val numbers = scala.collection.mutable.Map[String, Int]().withDefaultValue(0)
     val ports = shape.ports.map { kind =>

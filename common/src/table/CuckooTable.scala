@@ -137,9 +137,12 @@ class CuckooTable(p: CuckooTableParams) extends Module {
 
   private val ways = Seq.tabulate(CuckooHash.ways) { w =>
     val memory = Module(new RowMemory(p.rowsPerWay, p.rowBits + 1, p.pipe, readsBack = true))
-    val row = RegNext(CuckooHash.row(w, hashed, p.rowsPerWay))
+    // All blocks load `row`. Its inverse, which synthesis does not merge with it, is compared.
+    val hash = CuckooHash.row(w, hashed, p.rowsPerWay)
+    val row = RegNext(hash)
+    val notRow = RegNext(~hash)
     val settled = RegNext(waits && way === w.U, false.B)
-    val takes = settled && (!changes || idle || place =/= row)
+    val takes = settled && (!changes || idle || ~place =/= notRow)
     memory.io.access.valid := access.io.clearing || takes
     memory.io.access.bits.write := access.io.clearing || changes
     memory.io.access.bits.index := wayRow

@@ -3,7 +3,7 @@ package sallyport.iface.usage
 
 import chisel3._
 import chisel3.util._
-import sallyport.common.memory.{MemoryPipe, RowMemory}
+import sallyport.common.memory.{MemoryBinding, MemoryPipe, RowMemory}
 
 /**
  * A memory whose rows packets change in a pipeline, in which a row may follow itself two cycles
@@ -96,7 +96,8 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
 
 object UsageMemory {
 
-  private val pipe = MemoryPipe.banks
+  /** Banks of two columns: synthesis packs 130 bits of 32 Ki rows into 15 URAMs, not into 16. */
+  private val pipe = MemoryPipe.banks.copy(bankRows = Some(2 * MemoryBinding.columnRows))
 
   /** Cycles from a row's name to its value: memory, forwarding. */
   val latency: Int = pipe.latency + 1

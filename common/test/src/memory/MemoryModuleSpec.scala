@@ -169,8 +169,9 @@ class MemoryModuleSpec extends AnyFunSuite with CompiledOnce {
     assert(height(shape(16384, 110, "read,write")) == Seq(Seq("ultra", "4"), Seq("block", null)))
     assert(height(shape(4096, 72, "read,write")) == Seq(Seq("ultra", null)))
     assert(height(shape(65536, 128, "read,write")) == Seq(Seq("block", null)))
-    val refusal = intercept[IllegalArgumentException](MemoryModule.text(shape(32768, 72, "read,write")))
-    assert(refusal.getMessage.contains("32768 rows in one column of URAM: build it as a RowMemory of banks"))
+    val refusal = intercept[IllegalArgumentException](MemoryModule.text(shape(65536, 72, "read,write")))
+    assert(refusal.getMessage.contains("65536 rows in one bank of URAM: build it as a RowMemory of several"))
+    assert(height(shape(32768, 72, "read,write")) == Seq(Seq("ultra", "4")))
   }
 
   test("every memory that firtool lifts out of a design gets its module") {
