@@ -75,7 +75,7 @@ endmodule
 def run(command: list[str], log: Path) -> None:
     """Run a tool in the folder of its log; raises with its first error line."""
     if not shutil.which(command[0]):
-        raise click.UsageError(f"there is no {command[0]} on PATH; run 'make setup', which installs it")
+        raise click.UsageError(f"there is no {command[0]} on PATH; run 'make route-check', which installs it")
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=log.parent)
     log.write_text(done.stdout + done.stderr)
     if done.returncode != 0:

@@ -43,10 +43,7 @@ class CodedMemory(rows: Int, dataBits: Int) extends Module {
 
   private val memory = Module(new RowMemory(rows, code.bits, CodedMemory.pipe))
   memory.io.read := io.read
-  memory.io.access.valid := io.write.valid
-  memory.io.access.bits.write := true.B
-  memory.io.access.bits.index := io.write.bits.index
-  memory.io.access.bits.data := encode(io.write.bits.data)
+  memory.write(io.write.valid, io.write.bits.index, encode(io.write.bits.data))
 
   private val word = answered(memory.io.row)
   private val read = ShiftRegister(io.read.valid, CodedMemory.pipe.latency + 1, false.B, true.B)

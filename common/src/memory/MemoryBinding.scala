@@ -45,10 +45,10 @@ object MemoryBinding {
 
   /**
    * Exceptions by rows and bits. Soft limits and policies' counts, the latter in banks, would bring
-   * the inner chip's use of URAM to 68 %. The roots of prefixes are read in the
-   * cycle of a write, which block RAM leaves open. Packets that wait for their look-ups fill a
-   * quarter of their block RAM, which the inner chip lacks, and so do the lengths of frames in
-   * queues. The crypto chip has no URAM left for its clear headers.
+   * the inner chip's use of URAM to 68 %. The roots of prefixes are read in the cycle of a write,
+   * which block RAM leaves open. Packets that wait for their look-ups fill a quarter of their block
+   * RAM, which the inner chip lacks, and so do the lengths of frames in queues. The crypto chip has
+   * no URAM left for its clear headers.
    */
   private val exceptions: Map[(Int, Int), MemoryKind] =
     Map((65536, 128) -> Bram, (32768, 128) -> Bram, (4096, 508) -> Bram) ++

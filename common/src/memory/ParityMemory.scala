@@ -41,10 +41,7 @@ class ParityMemory(rows: Int, dataBits: Int, groupBits: Int) extends Module {
 
   private val memory = Module(new RowMemory(rows, dataBits + groups, ParityMemory.pipe))
   memory.io.read := io.read
-  memory.io.access.valid := io.write.valid
-  memory.io.access.bits.write := true.B
-  memory.io.access.bits.index := io.write.bits.index
-  memory.io.access.bits.data := parities(io.write.bits.data) ## io.write.bits.data
+  memory.write(io.write.valid, io.write.bits.index, parities(io.write.bits.data) ## io.write.bits.data)
 
   private val word = answered(memory.io.row)
   private val data = word(dataBits - 1, 0)

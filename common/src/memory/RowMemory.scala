@@ -14,7 +14,7 @@ class RowMemoryIO(rows: Int, bits: Int) extends Bundle {
   val read = Flipped(Valid(UInt(log2Ceil(rows).W)))
   val row = Output(UInt(bits.W))
 
-  /** Ends in a write, or in a read that `answer` answers. */
+  /** Writes, or reads what `answer` shows. */
   val access = Flipped(Valid(new MemoryAccess(log2Ceil(rows), bits)))
   val answer = Output(UInt(bits.W))
 }
@@ -36,6 +36,14 @@ class RowMemory(rows: Int, bits: Int, pipe: MemoryPipe, readsBack: Boolean = fal
     extends Module {
   val io = IO(new RowMemoryIO(rows, bits))
   val every = Option.when(scrubs)(IO(Input(Bool())))
+
+  /** Has `access` do nothing but write. */
+  def write(valid: Bool, index: UInt, data: UInt): Unit = {
+    io.access.valid := valid
+    io.access.bits.write := true.B
+    io.access.bits.index := index
+    io.access.bits.data := data
+  }
 
   private val perBank = pipe.bankRows.fold(rows)(_.min(rows))
   require(rows % perBank == 0, s"$rows rows are no whole banks of $perBank")

@@ -62,10 +62,7 @@ class EsnInference(saBits: Int) extends Module {
   private val highest = Module(new RowForward(saBits, 64, EsnInference.pipe.latency))
   memory.io.read := highest.io.read
   highest.io.stored := memory.io.row
-  memory.io.access.valid := highest.io.write.valid
-  memory.io.access.bits.write := true.B
-  memory.io.access.bits.index := highest.io.write.bits.index
-  memory.io.access.bits.data := highest.io.write.bits.data
+  memory.write(highest.io.write.valid, highest.io.write.bits.index, highest.io.write.bits.data)
   private val updates = Module(new Queue(new EsnUpdate(saBits), EsnInference.updates, hasFlush = true))
   updates.io.enq <> io.update
   io.ample := updates.io.count <= (EsnInference.updates - 2).U

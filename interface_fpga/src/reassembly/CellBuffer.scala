@@ -23,10 +23,11 @@ class CellBuffer(p: ReassemblyConfig) extends Module {
 
   private val lanes = Seq.tabulate(beatUnits) { lane =>
     val memory = Module(new RowMemory(rows, 8 * unitBytes, CellBuffer.pipe))
-    memory.io.access.valid := io.write.valid && io.write.bits.enable(lane)
-    memory.io.access.bits.write := true.B
-    memory.io.access.bits.index := Mux(io.write.bits.wraps(lane), io.write.bits.next, io.write.bits.row)
-    memory.io.access.bits.data := io.write.bits.lanes(lane)
+    memory.write(
+      io.write.valid && io.write.bits.enable(lane),
+      Mux(io.write.bits.wraps(lane), io.write.bits.next, io.write.bits.row),
+      io.write.bits.lanes(lane)
+    )
     memory.io.read := io.read
     memory.io.row
   }

@@ -75,10 +75,7 @@ class UsageMemory(rowBits: Int, stateBits: Int) extends Module {
     newest.row := rows(changedAt)
     newest.state := committed
   }
-  memory.io.access.valid := commits
-  memory.io.access.bits.write := true.B
-  memory.io.access.bits.index := rows(changedAt)
-  memory.io.access.bits.data := committed
+  memory.write(commits, rows(changedAt), committed)
 
   // With the memory's answer: that or a newer value. The result two cycles ahead, and software's
   // row if that is one, is not among the results yet: the next stage takes it.
