@@ -3,7 +3,8 @@ package sallyport.boards.aurora
 
 import chisel3._
 import chisel3.util._
-import sallyport.boards.clocks.{BitSynchronizer, SlrPipe, SlrStage}
+import sallyport.boards.clocks.{BitSynchronizer, SlrPipe}
+import sallyport.common.crossing.SlrStage
 import sallyport.common.link.LinkPort
 import sallyport.common.stream.PacketStream
 

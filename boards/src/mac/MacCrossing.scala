@@ -3,7 +3,8 @@ package sallyport.boards.mac
 
 import chisel3._
 import chisel3.util._
-import sallyport.boards.clocks.{BitSynchronizer, SlrStage}
+import sallyport.boards.clocks.BitSynchronizer
+import sallyport.common.crossing.SlrStage
 import sallyport.common.stream.MacBeat
 
 /**

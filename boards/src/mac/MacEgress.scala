@@ -4,6 +4,7 @@ package sallyport.boards.mac
 import chisel3._
 import chisel3.util._
 import sallyport.boards.clocks.{AsyncFifo, CrossingReset, ResetSynchronizer, SlrPipe}
+import sallyport.common.crossing.SlrStage
 import sallyport.common.stream.{MacBeat, PacketStream, RegisterSlice}
 
 /**

@@ -2,10 +2,12 @@
 package sallyport.boards.shell
 
 import chisel3._
+import chisel3.util.ShiftRegister
 import sallyport.boards.aurora.AuroraLink
-import sallyport.boards.clocks.{BitSynchronizer, ResetSynchronizer, SlrStage}
+import sallyport.boards.clocks.{BitSynchronizer, ResetSynchronizer}
 import sallyport.boards.control.ControlPlane
 import sallyport.boards.mac.MacCrossing
+import sallyport.common.crossing.SlrStage
 
 /**
  * All of a chip that is neither its core nor an IP: crossings of links and MAC, control plane,
@@ -24,7 +26,10 @@ class Fabric(config: ShellConfig) extends RawModule {
   private val coreReset = ResetSynchronizer(io.coreClock, !io.locked)
   private val controlReset = ResetSynchronizer(io.controlClock, !io.locked)
   private val initReset = ResetSynchronizer(io.initClock, !io.locked)
-  core.reset := withClockAndReset(io.coreClock, coreReset)(SlrStage.way(coreReset))
+  // Longer than the ways inside the core, whose stages have no reset.
+  core.reset := withClockAndReset(io.coreClock, coreReset) {
+    SlrStage.way(ShiftRegister(false.B, 2 * SlrStage.stages + 2, true.B, true.B))
+  }
   private val cageClocks =
     withClockAndReset(io.initClock, initReset)(Module(new CageClocks(config.times.cageClockBits)))
   private val linkReset = withClock(io.initClock)(RegNext(initReset || !cageClocks.io.settled))

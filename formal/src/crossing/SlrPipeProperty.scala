@@ -3,7 +3,8 @@ package sallyport.formal.crossing
 
 import chisel3._
 import chisel3.util._
-import sallyport.boards.clocks.{SlrPipe, SlrStage}
+import sallyport.boards.clocks.SlrPipe
+import sallyport.common.crossing.SlrStage
 import sallyport.formal.harness.{Bug, Claim, Property}
 
 class SlrPipeProperty

@@ -3,12 +3,12 @@ package sallyport.common.simulation
 
 import chisel3.Module
 import chisel3.simulator.scalatest.ChiselSim
-import chisel3.simulator.{FirtoolOptionsModifications, HasSimulator, Settings, Simulator}
+import chisel3.simulator.{ChiselOptionsModifications, FirtoolOptionsModifications, HasSimulator, Settings, Simulator}
 import chisel3.testing.HasTestingDirectory
 import org.scalatest.TestSuite
 import svsim.verilator.Backend
 import svsim.CommonCompilationSettings.VerilogPreprocessorDefine
-import svsim.{CommonCompilationSettings, CommonSettingsModifications, PlusArg, Workspace}
+import svsim.{BackendSettingsModifications, CommonCompilationSettings, CommonSettingsModifications, PlusArg, Workspace}
 
 import java.nio.file.Files
 import scala.reflect.ClassTag
@@ -29,6 +29,30 @@ trait CompiledOnce extends ChiselSim { self: TestSuite =>
    * optimised, which saves more time than the simulation then takes longer.
    */
   def brief: Boolean = !LongForm.asked
+
+  /** As in ChiselSim, but with a reset that reaches the end of a way without one. */
+  override def simulate[T <: Module](
+      module: => T,
+      chiselOpts: Array[String] = Array(),
+      firtoolOpts: Array[String] = Array(),
+      settings: Settings[T] = Settings.default[T],
+      additionalResetCycles: Int = CompiledOnce.resetCycles,
+      subdirectory: Option[String] = None
+  )(stimulus: T => Unit)(implicit
+      simulator: HasSimulator,
+      folder: HasTestingDirectory,
+      chisel: ChiselOptionsModifications,
+      firtool: FirtoolOptionsModifications,
+      common: CommonSettingsModifications,
+      backend: BackendSettingsModifications
+  ): Unit = super.simulate(module, chiselOpts, firtoolOpts, settings, additionalResetCycles, subdirectory)(stimulus)(
+    simulator,
+    folder,
+    chisel,
+    firtool,
+    common,
+    backend
+  )
 
   /**
    * Simulates as `simulate` does, but elaborates one module for all simulations of its class and
@@ -62,7 +86,11 @@ trait CompiledOnce extends ChiselSim { self: TestSuite =>
 }
 
 /** Verilator as ChiselSim knows it, but with `scripts/model.sh` for its executable. */
-private object CompiledOnce extends HasSimulator {
+private[simulation] object CompiledOnce extends HasSimulator {
+
+  /** Cycles of reset beyond the first: more than the stages of a way between two SLRs. */
+  val resetCycles = 8
+
   private val script = Workspace.getProjectRootOrCwd.resolve("scripts/model.sh").toString
 
   private val randomStart = Seq("verilator+rand+reset+2", "verilator+seed+1").map(new PlusArg(_))

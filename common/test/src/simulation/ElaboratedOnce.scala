@@ -48,7 +48,7 @@ private[simulation] object ElaboratedOnce {
       }
       place.design = Some(place.design.getOrElse(design))
       run(simulator, design, settings, how) { dut: T =>
-        ResetProcedure.module[T](0)(dut)
+        ResetProcedure.module[T](CompiledOnce.resetCycles)(dut)
         stimulus(dut)
       }
     }
