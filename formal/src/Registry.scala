@@ -33,6 +33,7 @@ object Registry {
     Entry("lut-queue")(new LutQueueProperty),
     Entry("memory-queue")(new MemoryQueueProperty),
     Entry("ring-queue")(new RingQueueProperty),
+    Entry("late-queue")(new LateQueueProperty),
     Entry("slr-pipe")(new SlrPipeProperty),
     Entry("aes-sbox", quick = true)(new AesSboxProperty),
     Entry("sm4-sbox")(new Sm4SboxProperty),

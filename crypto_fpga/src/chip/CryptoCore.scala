@@ -7,7 +7,7 @@ import sallyport.common.link.{Link, LinkMessages, LinkParams, LinkPort}
 import sallyport.common.registers.AxiLite
 import sallyport.common.registers.map.CommonRegs
 import sallyport.crypto.config.CryptoConfig
-import sallyport.crypto.lane.{Lane, LaneConfig, LaneModel, LanePorts}
+import sallyport.crypto.lane.{Lane, LaneConfig, LaneModel, LanePorts, LaneWay}
 
 /**
  * The crypto chip's core, between the inner (red) and the outer (black) chip
@@ -51,7 +51,12 @@ class CryptoCore(config: CryptoConfig) extends Module {
   private val black = Module(new Link(params))
 
   // Lanes of one kind are elaborated once, which is most of the chip.
-  private def lane(of: LaneConfig): LanePorts = if (config.modelled) LaneModel(of) else Instantiate(new Lane(of)).io
+  private def lane(of: LaneConfig): LanePorts =
+    if (config.modelled) LaneWay(of, LaneModel(of))
+    else {
+      val far = Instantiate(new Lane(of))
+      LaneWay(of, far.io)
+    }
   private val engine = Module(new CryptoEngine(config, lane))
 
   red.io.port <> io.linkRed

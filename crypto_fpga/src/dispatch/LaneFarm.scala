@@ -2,6 +2,7 @@
 package sallyport.crypto.dispatch
 
 import chisel3._
+import chisel3.experimental.{noPrefix, prefix}
 import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.queue.PacketQueue
@@ -18,7 +19,7 @@ import sallyport.crypto.selftest.{LaneGuard, SelfTest, SelfTestConfig, SelfTestS
  *
  * A beat a cycle and a packet every 2 cycles each way; lanes add their own 16 bytes a cycle each.
  * No deadlock: the merge waits only for the packet that was granted first, which is finished (or in
- * the bypass), and dispatch waits only for room in front of it.
+ * the bypass) and on its way, and dispatch waits only for room in front of it.
  *
  * With a [[SelfTest]], packets whose lane fails come out as `merged` with the verdict `laneFailed`.
  * When all have failed, all packets are dropped with the route `selfTest`.
@@ -63,7 +64,8 @@ class LaneFarm(
   dispatcher.io.failed := failed
   order.io.failed := failed
   for (index <- 0 until lanes) {
-    val made = lane(config)
+    // Boards place a lane by its name.
+    val made = noPrefix(prefix(s"lane_$index")(lane(config)))
     val ports = tests.fold(made) { tests =>
       val guard = Module(new LaneGuard(test.get.hangCycles, config.packets))
       guard.io.lane <> made
@@ -120,6 +122,7 @@ object LaneFarm {
   private def packetsOf(config: LaneConfig, lanes: Int)(fast: Boolean): Int =
     lanes * config.packets(fast) + (if (fast) bypassPackets else 0)
 
-  /** Packets between dispatch and merge at most. */
-  def packets(config: LaneConfig, lanes: Int): Int = Seq(false, true).map(packetsOf(config, lanes)).sum
+  /** Packets between dispatch and merge at most: those granted may have given back their room. */
+  def packets(config: LaneConfig, lanes: Int): Int =
+    Seq(false, true).map(packetsOf(config, lanes)).sum + LanePorts.grants + 1
 }

@@ -26,7 +26,7 @@ class OrderEntry(lanes: Int) extends Bundle {
  * So the order of arrival is kept within a class, and with it that of every SA, whose suite is of
  * one class; and a slow packet of thousands of cycles holds up none but slow ones. A packet is
  * granted when it is finished, never before, so a granted packet leaves without waiting for
- * anything but the merge.
+ * anything but its way and the merge.
  *
  * `out` is the order for the merge, a register. Two classes take turns; a packet a cycle.
  *

@@ -16,7 +16,7 @@ import sallyport.crypto.suite.Suite
  * Encrypt: an inner packet goes in and SPI, sequence number, IV, ciphertext of packet, padding and
  * trailer, and ICV come out. Decrypt: the reverse; of a packet nothing leaves before its ICV is
  * found right, and of a packet that is refused nothing leaves at all. The contract of the ports, of
- * verdicts and of `zeroize` is at [[LanePorts]] and [[Verdict]].
+ * verdicts and of `zeroize` is at [[LaneFarPorts]], [[LanePorts]] and [[Verdict]].
  *
  * Never drops. Rate: a block of 16 bytes a cycle, and 2 cycles more a packet with GCM: a 64-byte
  * frame (46 bytes inside) takes 5 cycles, 1400 bytes 89. Suites with a hash take 4 cycles for each
@@ -29,18 +29,20 @@ import sallyport.crypto.suite.Suite
  * packet's end is known its slot is done. A slow packet leaves its slot then and waits in its own
  * first beat of the first buffer ([[LaneRetire]]). The outlet sends packets as they are granted.
  * The hashes read the buffer on the black side. When encrypting this is the second buffer, and the
- * outlet pauses its reads for them; else it is the first, and the intake pauses its writes. The
- * pause is one cycle of four at most and takes nothing from the rate, since beats come and go four
- * times as fast as blocks. Both buffers have one layout, so a packet's place is one number.
+ * outlet pauses its reads for them; else it is the first, and the intake pauses its writes while
+ * beats wait. The pause is one cycle of four at most and takes nothing from the rate, since beats
+ * come and go four times as fast as blocks. Both buffers have one layout, so a packet's place is
+ * one number.
  *
  * The clock of the whole lane stops while it is empty.
  */
 @instantiable
 class Lane(config: LaneConfig) extends Module {
-  @public val io = IO(new LanePorts)
+  @public val io = IO(new LaneFarPorts)
 
   private val awake = Wire(Bool())
-  private val running = ClockGate(clock, io.in.valid || io.zeroize || awake || reset.asBool)
+  private val comes = io.in.valid && !io.noBeat
+  private val running = ClockGate(clock, comes || io.zeroize || awake || reset.asBool)
 
   withClock(running) {
     val slots = config.slots
@@ -69,9 +71,9 @@ class Lane(config: LaneConfig) extends Module {
     val killed = Reg(UInt(slots.W))
     val done = RegInit(0.U(slots.W))
 
-    // Zeroizing: no packet enters, the engine forgets, and the packets in the lane are done as they
-    // are. The counter's highest bit is 1 while it counts down, so that no comparison is in front
-    // of the pipes.
+    // Zeroizing: the engine forgets, and takes no key. Packets in the lane, and those that come in,
+    // are lost and done when they have arrived. The counter's highest bit is 1 while it counts
+    // down, so that no comparison is in front of the pipes.
     val wipeBits = log2Ceil(LanePorts.wipeCycles)
     val wiping = RegInit(0.U((wipeBits + 1).W))
     val wipe = wiping(wipeBits)
@@ -81,11 +83,14 @@ class Lane(config: LaneConfig) extends Module {
     // A packet comes in.
     val job = io.in.bits.meta
     val begin = intake.io.begin
-    intake.io.in <> io.in
-    intake.io.hold := wipe || io.zeroize
-    io.room := intake.io.room
+    val erasing = wipe || io.zeroize
+    intake.io.in := io.in
+    intake.io.in.valid := comes
+    io.ready := intake.io.ready
     before.io.write := intake.io.write
-    intake.io.retired := false.B
+    val freed = WireDefault(0.U.asTypeOf(new LaneFreed))
+    intake.io.freed := freed
+    io.freed := RegNext(freed, 0.U.asTypeOf(freed))
 
     val head = Wire(new EspHead)
     head.esn := job.esn
@@ -105,7 +110,7 @@ class Lane(config: LaneConfig) extends Module {
       suites(begin.bits.slot) := job.icv ## job.suite
       bases(begin.bits.slot) := begin.bits.base
     }
-    engine.io.load.valid := begin.valid
+    engine.io.load.valid := begin.valid && !erasing
     engine.io.load.bits.slot := begin.bits.slot
     engine.io.load.bits.key := job.key
     engine.io.load.bits.nonce := head.iv ## job.salt
@@ -191,9 +196,11 @@ class Lane(config: LaneConfig) extends Module {
     val leavesSlot = WireDefault(outlet.io.taken)
     val result = results(outSlot)
     val outFrame = frames(outSlot)
-    outlet.io.done := done
+    outlet.io.finishedSlots := done
+    outlet.io.idle := !io.busy
     outlet.io.grant := io.grant
-    io.offer := outlet.io.offer
+    outlet.io.stop := io.stop
+    io.done := outlet.io.done
     outlet.io.finished.base := bases(outSlot)
     outlet.io.finished.beats := outFrame.beats
     outlet.io.finished.verdict := Mux(
@@ -208,20 +215,21 @@ class Lane(config: LaneConfig) extends Module {
     outlet.io.finished.words := (outFrame.text >> 2) + Suite.choose(suite(outSlot))(_.headBytes / 4)
     outlet.io.finished.icvBytes := Suite.icvLength(suite(outSlot), icv(outSlot))
     outlet.io.readData := after.io.beat
-    intake.io.release := outlet.io.release
-    io.out <> outlet.io.out
+    freed.release := outlet.io.release
+    io.out := outlet.io.out
 
     // Slow packets leave their slots when they are finished.
     val clearing = WireDefault(false.B)
     outlet.io.front.valid := false.B
     outlet.io.front.bits := DontCare
+    outlet.io.readySlow := 0.U
     if (config.hasSlow) {
       val retire = Module(new LaneRetire(config))
       retire.io.done := done
       retire.io.begins := RegNext(begin.valid && !config.slotRings.isFast(begin.bits.slot), false.B)
       retire.io.hold := outlet.io.turn
       retire.io.finished := outlet.io.finished
-      retire.io.zeroize := io.zeroize || wipe
+      retire.io.zeroize := erasing
       retire.io.busy := (if (config.encrypt) false.B else engine.io.readsSoon)
       retire.io.beat := before.io.beat
       retire.io.record := before.io.record
@@ -230,9 +238,10 @@ class Lane(config: LaneConfig) extends Module {
       retire.io.nextRow := intake.io.nextSlow
       retire.io.take := outlet.io.takeFront
       outlet.io.front := retire.io.front
+      outlet.io.readySlow := retire.io.ready
       when(!outlet.io.turn) { outSlot := retire.io.slot }
       leavesSlot := outlet.io.taken || retire.io.taken
-      intake.io.retired := retire.io.taken
+      freed.retired := retire.io.taken
       clearing := retire.io.clearing
       assert(!retire.io.refused, "what a row is marked for is no record of it")
       when(retire.io.soon) { intake.io.pause := true.B }
@@ -252,7 +261,7 @@ class Lane(config: LaneConfig) extends Module {
     occupied := (occupied | begins) & ~leaves
     complete := (complete | arrives) & ~begins
     malformed := (malformed & ~begins) | Mux(arrived.bits.malformed, arrives, 0.U)
-    killed := (killed & ~begins) | Mux(wipe || io.zeroize, occupied, 0.U)
+    killed := (killed & ~begins) | Mux(erasing, occupied, 0.U) | Mux(RegNext(erasing, false.B), begins, 0.U)
     done := (done | ends) & ~leaves
 
     val busy = intake.io.occupied || outlet.io.pending || wipe

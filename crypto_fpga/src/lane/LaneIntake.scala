@@ -4,7 +4,7 @@ package sallyport.crypto.lane
 import chisel3._
 import chisel3.util._
 import sallyport.common.arithmetic.LowestOne
-import sallyport.common.stream.PacketStream
+import sallyport.common.stream.{PacketBeat, PacketStream}
 import sallyport.crypto.suite.Suite
 
 /** The lengths of a packet in a lane. */
@@ -35,31 +35,39 @@ class LaneRelease extends Bundle {
   val beats = UInt(LaneFrame.beatBits.W)
 }
 
+/** A beat on its way into the buffer, and what its packet is measured by. */
+private class LaneEntering(config: LaneConfig) extends Bundle {
+  val slot = UInt(config.slotBits.W)
+  val row = UInt(config.rowBits.W)
+  val data = UInt(PacketStream.dataBits.W)
+  val bytes = UInt(log2Ceil(PacketStream.dataBytes + 1).W)
+  val last = Bool()
+  val error = Bool()
+  val fast = Bool()
+  val suite = UInt(Suite.laneBits.W)
+  val icv = UInt(Suite.icvBits.W)
+}
+
 /**
  * The entrance of a lane: gives each packet a slot and room in the buffers, writes it, and
  * measures it.
  *
- * A beat a cycle; stalls with `hold` and `pause`, and 3 cycles behind a slow packet of one beat.
- * `room` is low for a class while the slots of its class are taken or its beats would not hold the
- * longest packet. It is a register, late by two cycles; the limits allow for them. Beats are rings:
- * taken in order of arrival, given back in that order by `release`. So are the slots of fast
- * packets. A slow packet has the first free slot, which is known 3 cycles after the last one has
- * begun; until then none begins. From red to black a packet grows by 41 bytes at most before its
- * ICV, so one more beat is set aside for it.
+ * Takes each beat that comes, a beat a cycle, and writes it in the next cycle unless `pause` has
+ * the buffer. Beats that wait are in a queue of LUT RAM; `ready` falls in time ([[LaneFarPorts]]).
+ * The room is the sender's affair ([[LaneWay]]). Beats are rings: taken in order of arrival, given
+ * back in that order by `freed`. So are the slots of fast packets. A slow packet has the first free
+ * slot, which is known 3 cycles after the last one has begun.
  *
- * `begin` is in the cycle of a packet's first beat; three cycles after a beat it is told on: by
- * `opens` the first one, by `arrived` the last.
+ * `begin` is in the cycle of a packet's first beat; two cycles after a beat is written it is told
+ * on: by `opens` the first one, by `arrived` the last.
  */
 class LaneIntake(config: LaneConfig) extends Module {
   val io = IO(new Bundle {
-    val in = Flipped(PacketStream(new LaneJob))
-    val hold = Input(Bool())
+    val in = Flipped(Valid(new PacketBeat(new LaneJob)))
+    val ready = Output(Bool())
 
     /** Nothing is written in two cycles. */
     val pause = Input(Bool())
-
-    /** Index 0: slow packets, 1: fast ones. */
-    val room = Output(Vec(2, Bool()))
     val write = Valid(new BeatWrite(config))
     val begin = Valid(new Bundle {
       val slot = UInt(config.slotBits.W)
@@ -85,10 +93,7 @@ class LaneIntake(config: LaneConfig) extends Module {
       /** `opens` was there before. */
       val opened = Bool()
     })
-    val release = Flipped(Valid(new LaneRelease))
-
-    /** A slow packet has left its slot: [[LaneRetire]]. */
-    val retired = Input(Bool())
+    val freed = Input(new LaneFreed)
 
     /** Slots that have a packet, two cycles after it began. */
     val slots = Input(UInt(config.slots.W))
@@ -106,24 +111,16 @@ class LaneIntake(config: LaneConfig) extends Module {
 
   private val spare = if (config.encrypt) 1 else 0
   private val inside = RegInit(false.B)
-  private val fullBeats = RegInit(0.U(LaneFrame.beatBits.W))
-  private val take = io.in.fire
+  private val take = io.in.valid
   private val last = take && io.in.bits.last
   private val begins = take && !inside
   private val job = io.in.bits.meta
   private val isFast = Suite.is(job.suite)(_.fast)
-  private val insideNext = Mux(take, !io.in.bits.last, inside)
   private val slowSlot = new SlowSlot(begins && !isFast)
-  io.in.ready := RegNext(!io.hold && !io.pause && (insideNext || slowSlot.stays), false.B)
-
-  when(take) {
-    inside := !io.in.bits.last
-    fullBeats := Mux(io.in.bits.last, 0.U, fullBeats + 1.U)
-  }
+  when(take) { inside := !io.in.bits.last }
 
   private val rings = Seq(false, true).map { fast =>
     val mine = isFast === fast.B
-    val (slots, beats) = (config.slotRings.places(fast), config.beatRings.places(fast))
     val slot = if (fast) {
       val slot = RegInit(config.slotRings.start(fast).U(config.slotBits.W))
       when(last && mine) { slot := config.slotRings.after(slot, 1.U) }
@@ -132,68 +129,90 @@ class LaneIntake(config: LaneConfig) extends Module {
     val row = RegInit(config.beatRings.start(fast).U(config.rowBits.W))
     when(take && mine) { row := config.beatRings.after(row, Mux(io.in.bits.last, (1 + spare).U, 1.U)) }
 
-    val usedSlots = RegInit(0.U(log2Ceil(config.slots + 1).W))
-    val usedBeats = RegInit(0.U(log2Ceil(config.bufferBeats + 1).W))
-    val released = io.release.valid && io.release.bits.fast === fast.B
-    usedSlots := usedSlots + (begins && mine) - (if (fast) released else io.retired)
-    usedBeats := usedBeats + Mux(mine, Mux(last, (1 + spare).U, take), 0.U) - Mux(released, io.release.bits.beats, 0.U)
-    assert(usedSlots <= slots.U)
-    assert(usedBeats <= beats.U)
-    val room =
-      if (slots == 0) false.B
-      else usedSlots <= (slots - 3).U && usedBeats <= (beats - LaneFrame.most - 8).U
-    io.room(if (fast) 1 else 0) := RegNext(room && !io.hold, false.B)
+    val use = new LaneUse(config, fast)
+    use.follow(take && mine, begins, io.in.bits.last, io.freed)
     if (!fast) {
-      io.crowded := RegNext(usedSlots >= (slots * 2 / 3).U, false.B)
-      io.noSlow := RegNext(usedBeats === 0.U, true.B)
+      io.crowded := RegNext(use.usedSlots >= (config.slotRings.places(fast) * 2 / 3).U, false.B)
+      io.noSlow := RegNext(use.usedBeats === 0.U, true.B)
       io.nextSlow := RegNext(row, config.beatRings.start(fast).U(config.rowBits.W))
     }
-    (slot, row, RegNext(usedBeats =/= 0.U, false.B))
+    (slot, row, RegNext(use.usedBeats =/= 0.U, false.B))
   }
-  private val slot = Mux(isFast, rings(1)._1, rings(0)._1)
-  private val row = Mux(isFast, rings(1)._2, rings(0)._2)
-  io.occupied := rings.map(_._3).reduce(_ || _) || io.write.valid
-
   io.begin.valid := begins
-  io.begin.bits.slot := slot
-  io.begin.bits.base := row
-  io.write.valid := RegNext(take, false.B)
-  io.write.bits.row := RegEnable(row, take)
-  io.write.bits.data := RegEnable(io.in.bits.data, take)
+  io.begin.bits.slot := Mux(isFast, rings(1)._1, rings(0)._1)
+  io.begin.bits.base := Mux(isFast, rings(1)._2, rings(0)._2)
+
+  // Beats wait here while something else has the buffer, which nothing has without slow packets.
+  private val entering = Wire(new LaneEntering(config))
+  entering.slot := io.begin.bits.slot
+  entering.row := io.begin.bits.base
+  entering.data := io.in.bits.data
+  entering.bytes := io.in.bits.bytes
+  entering.last := io.in.bits.last
+  entering.error := io.in.bits.error
+  entering.fast := isFast
+  entering.suite := job.suite
+  entering.icv := job.icv
+  private val entered = Wire(Valid(new LaneEntering(config)))
+  if (config.hasSlow) {
+    val waiting = Module(new Queue(new LaneEntering(config), LaneIntake.waiting))
+    waiting.io.enq.valid := take
+    waiting.io.enq.bits := entering
+    assert(waiting.io.enq.ready, "a beat comes and has no place")
+    waiting.io.deq.ready := !ShiftRegister(io.pause, 2, false.B, true.B)
+    entered.valid := waiting.io.deq.fire
+    entered.bits := waiting.io.deq.bits
+    io.occupied := rings.map(_._3).reduce(_ || _) || waiting.io.deq.valid
+    // Beats of this cycle and the next are not counted yet.
+    io.ready := RegNext(waiting.io.count <= (LaneIntake.waiting - LaneFarPorts.late - 2).U, true.B)
+  } else {
+    entered.valid := RegNext(take, false.B)
+    entered.bits := RegEnable(entering, take)
+    io.occupied := rings.map(_._3).reduce(_ || _) || entered.valid
+    io.ready := true.B
+  }
+  io.write.valid := entered.valid
+  io.write.bits.row := entered.bits.row
+  io.write.bits.data := entered.bits.data
   io.write.bits.record := false.B
 
   // Measure: all bytes, then those that are not text, then text; each a cycle. By then the last
   // beat is in the buffer.
-  private val bytes = RegEnable((fullBeats << 6) + io.in.bits.bytes, last)
-  private val suite = RegEnable(job.suite, last)
-  private val icv = RegEnable(job.icv, last)
-  private val overhead = RegNext(Suite.choose(suite)(_.headBytes) +& Suite.icvLength(suite, icv))
-  private val padTo16 = RegNext(Suite.is(suite)(_.padTo == 16))
-  private val bytes2 = RegNext(bytes)
+  private val beat = entered.bits
+  private val ends = entered.valid && beat.last
+  private val open = RegInit(false.B)
+  private val fullBeats = RegInit(0.U(LaneFrame.beatBits.W))
+  when(entered.valid) {
+    open := !beat.last
+    fullBeats := Mux(beat.last, 0.U, fullBeats + 1.U)
+  }
+  private val overhead = RegEnable(Suite.choose(beat.suite)(_.headBytes) +& Suite.icvLength(beat.suite, beat.icv), ends)
+  private val padTo16 = RegEnable(Suite.is(beat.suite)(_.padTo == 16), ends)
+  private val bytes = RegEnable((fullBeats << 6) + beat.bytes, ends)
 
   private val frame = Reg(new LaneFrame)
-  frame.beats := ShiftRegister(RegEnable(fullBeats + (1 + spare).U, last), 1)
-  frame.payload := bytes2
-  private val error = ShiftRegister(RegEnable(io.in.bits.error, last), 1)
+  frame.beats := RegEnable(fullBeats + (1 + spare).U, ends)
+  frame.payload := bytes
+  private val error = RegEnable(beat.error, ends)
   private val malformed = Reg(Bool())
   if (config.encrypt) {
-    val padded4 = Cat((bytes2 + 5.U) >> 2, 0.U(2.W))
-    val padded16 = Cat((bytes2 + 17.U) >> 4, 0.U(4.W))
+    val padded4 = Cat((bytes + 5.U) >> 2, 0.U(2.W))
+    val padded16 = Cat((bytes + 17.U) >> 4, 0.U(4.W))
     frame.text := Mux(padTo16, padded16, padded4)
     malformed := error
   } else {
-    val text = bytes2 -% overhead
+    val text = bytes -% overhead
     frame.text := text
-    malformed := error || bytes2 < overhead +& Mux(padTo16, 16.U, 4.U) || text(1, 0) =/= 0.U ||
+    malformed := error || bytes < overhead +& Mux(padTo16, 16.U, 4.U) || text(1, 0) =/= 0.U ||
       (padTo16 && text(3, 2) =/= 0.U)
   }
-  io.arrived.valid := ShiftRegister(last, 3, false.B, true.B)
+  io.arrived.valid := ShiftRegister(ends, 2, false.B, true.B)
   io.arrived.bits.frame := frame
   io.arrived.bits.malformed := malformed
-  io.arrived.bits.opened := ShiftRegister(isFast && inside, 3)
-  io.opens := ShiftRegister(begins && isFast && !last, 3, false.B, true.B)
-  io.entered := ShiftRegister(fullBeats + (take && !last), 3)
-  io.slot := ShiftRegister(RegEnable(slot, take), 2)
+  io.arrived.bits.opened := ShiftRegister(beat.fast && open, 2)
+  io.opens := ShiftRegister(entered.valid && !open && beat.fast && !beat.last, 2, false.B, true.B)
+  io.entered := ShiftRegister(fullBeats + (entered.valid && !beat.last), 2)
+  io.slot := RegNext(RegEnable(beat.slot, entered.valid))
 
   /** The slot of the slow packet that comes in or comes next. */
   private class SlowSlot(begins: Bool) {
@@ -210,8 +229,12 @@ class LaneIntake(config: LaneConfig) extends Module {
       assert(!begins || ready, "a packet begins and has no slot")
     }
 
-    /** A packet may begin in the next cycle. */
-    def stays: Bool = ready && !begins
     def of(inside: Bool): UInt = Mux(inside, current, next)
   }
+}
+
+private object LaneIntake {
+
+  /** Beats that may wait to be written: as many as LUT RAM of one depth holds. */
+  val waiting: Int = 32
 }

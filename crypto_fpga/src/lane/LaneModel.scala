@@ -8,7 +8,7 @@ import chisel3.reflect.DataMirror
  * Replaces a [[Lane]] in a simulation that has to be fast by a C++ object behind DPI
  * (sim/engine/src/model). The object does the same at the same time at every port.
  *
- * Only for Verilator. The ports are [[LanePorts]]' and are the lane's in every cycle, `out.bits`
+ * Only for Verilator. The ports are [[LaneFarPorts]]' and are the lane's in every cycle, `out.bits`
  * while `out.valid` is high. C++ is called in the cycles in which a lane's clock runs; wide
  * operands cross in those alone in which a beat comes or a new one is there to go.
  */
@@ -17,7 +17,7 @@ class LaneModel(config: LaneConfig) extends ExtModule {
 
   val clock = IO(Input(Clock()))
   val reset = IO(Input(Bool()))
-  val io = IO(new LanePorts)
+  val io = IO(new LaneFarPorts)
 
   private def leaves(data: Data, name: String): Seq[(String, Data)] = data match {
     case record: Record => record.elements.toSeq.reverse.flatMap { case (field, of) => leaves(of, s"${name}_$field") }
@@ -63,7 +63,7 @@ class LaneModel(config: LaneConfig) extends ExtModule {
        |    output bit [511:0] data, output byte unsigned count, last, verdict, next_header,
        |    output shortint unsigned length, output bit [${passedBits - 1}:0] passed);
        |  chandle lane;
-       |  reg [9:0] state;
+       |  reg [17:0] state;
        |  int unsigned now;
        |  bit [511:0] data;
        |  byte unsigned count, last, verdict, next_header;
@@ -73,21 +73,22 @@ class LaneModel(config: LaneConfig) extends ExtModule {
        |  initial lane = sallyport_lane_new(
        |    ${if (config.encrypt) 1 else 0}, ${places(config.slotRings)}, ${places(config.beatRings)});
        |  final sallyport_lane_free(lane);
-       |  assign {io_out_valid, io_busy, io_offer_1, io_offer_0, io_room_1, io_room_0, io_in_ready} = state[6:0];
+       |  assign {io_freed_release_bits_beats, io_freed_release_bits_fast, io_freed_release_valid, io_freed_retired,
+       |    io_out_valid, io_busy, io_done_1, io_done_0, io_ready} = state[15:0];
        |  assign ${passed(s"${result}_meta")} = result;
        |  assign io_out_bits_error = ${result}_verdict != '0;
        |  always @(posedge clock) begin
-       |    if (reset) state <= 10'(sallyport_lane_reset(lane));
-       |    else if (io_in_valid | io_zeroize | state[7]) begin
-       |      if (io_in_valid & state[0]) begin
-       |        if (!state[8])
+       |    if (reset) state <= 18'(sallyport_lane_reset(lane));
+       |    else if (io_in_valid & ~io_noBeat | io_zeroize | state[16]) begin
+       |      if (io_in_valid & ~io_noBeat) begin
+       |        if (!state[17])
        |          sallyport_lane_begin(lane, 8'(${job}_suite), 8'(${job}_icv), 8'(${job}_esn), ${job}_meta_nextHeader,
        |            ${job}_key, ${job}_auth, ${job}_salt, ${job}_spi, ${job}_sequence, ${job}_iv,
        |            16'(${job}_meta_length), ${passed(s"${job}_meta")});
        |        sallyport_lane_beat(lane, io_in_bits_data, 8'(io_in_bits_bytes), 8'(io_in_bits_last), 8'(io_in_bits_error));
        |      end
-       |      now = sallyport_lane_tick(lane, 32'({io_zeroize, io_out_ready, io_grant_1, io_grant_0}));
-       |      if (now[9]) begin
+       |      now = sallyport_lane_tick(lane, 32'({io_zeroize, io_stop, io_grant_1, io_grant_0}));
+       |      if (now[4]) begin
        |        sallyport_lane_out(lane, data, count, last, verdict, next_header, length, passed);
        |        io_out_bits_data <= data;
        |        io_out_bits_bytes <= count[6:0];
@@ -97,7 +98,7 @@ class LaneModel(config: LaneConfig) extends ExtModule {
        |        ${result}_meta_length <= length[13:0];
        |        result <= passed;
        |      end
-       |      state <= now[9:0];
+       |      state <= now[17:0];
        |    end
        |  end
        |endmodule
@@ -108,7 +109,7 @@ class LaneModel(config: LaneConfig) extends ExtModule {
 object LaneModel {
 
   /** The ports of one on the clock and reset of here. */
-  def apply(config: LaneConfig): LanePorts = {
+  def apply(config: LaneConfig): LaneFarPorts = {
     val model = Module(new LaneModel(config))
     model.clock := Module.clock
     model.reset := Module.reset.asBool

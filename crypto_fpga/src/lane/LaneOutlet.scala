@@ -6,7 +6,7 @@ import chisel3.util._
 import sallyport.common.arithmetic.ByteShift
 import sallyport.common.link.LinkMeta
 import sallyport.common.queue.ShiftQueue
-import sallyport.common.stream.{PacketStream, PipelineOutlet}
+import sallyport.common.stream.{PacketBeat, PacketStream}
 
 /** All that the outlet needs to know of a finished packet. */
 class LaneFinished(config: LaneConfig) extends Bundle {
@@ -38,20 +38,23 @@ class LaneFinished(config: LaneConfig) extends Bundle {
  * The exit of a lane: sends finished packets as they are granted, those of a class in the order in
  * which they came, and gives back their room.
  *
- * A beat a cycle, without a pause between packets, but none is read with `pause`. `offer` says, a
- * cycle late, that the oldest packet of a class that has not been granted is done. The outlet looks
- * at slot `slot` of memories with asynchronous read (`finished`), and takes it with `taken`.
- * `release` is in the cycle of the last read: the room is free from then on. An encrypting lane
- * puts the ICV, whose place is any word, behind the ciphertext. A packet whose verdict is not ok
- * leaves as one empty beat; the buffer is not read for it.
+ * A beat a cycle, without a pause between packets, but none is read with `pause` or `stop`. Two
+ * cycles after it is read, a beat is at `out`. `done` tells once of each packet of a class in
+ * order. The outlet looks at slot `slot` of memories with asynchronous read (`finished`), and takes
+ * it with `taken`. `release` is in the cycle of the last read: the room is free from then on. An
+ * encrypting lane puts the ICV, whose place is any word, behind the ciphertext. A packet whose
+ * verdict is not ok leaves as one empty beat; the buffer is not read for it.
  */
 class LaneOutlet(config: LaneConfig) extends Module {
   private val rowBits = config.rowBits
   val io = IO(new Bundle {
 
     /** Of each slot: its packet is finished. */
-    val done = Input(UInt(config.slots.W))
-    val offer = Output(Vec(2, Bool()))
+    val finishedSlots = Input(UInt(config.slots.W))
+    val done = Output(Vec(2, Bool()))
+
+    /** No packet is in the lane. What a flipped bit may have left ends. */
+    val idle = Input(Bool())
     val grant = Input(Vec(2, Bool()))
 
     /** The next fast packet's. */
@@ -67,6 +70,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
 
     /** The next slow packet: [[LaneRetire]]. */
     val front = Flipped(Valid(new LaneFinished(config)))
+    val readySlow = Input(UInt(2.W))
     val takeFront = Output(Bool())
     val release = Valid(new LaneRelease)
     val read = Valid(UInt(rowBits.W))
@@ -76,9 +80,10 @@ class LaneOutlet(config: LaneConfig) extends Module {
 
     /** The beat that `read` named a cycle before. */
     val readData = Input(UInt(PacketStream.dataBits.W))
-    val out = PacketStream(new LaneResult)
+    val out = Valid(new PacketBeat(new LaneResult))
+    val stop = Input(Bool())
 
-    /** A beat has been read and has not left. */
+    /** A packet is on its way from its slot to `out`. */
     val pending = Output(Bool())
   })
 
@@ -106,7 +111,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
     val tag = UInt(256.W)
   }
 
-  // Packets granted, in order; each class has its own next slot to grant and to take.
+  // Packets granted, in order.
   private val grants = Module(new ShiftQueue(Bool(), LanePorts.grants))
   grants.io.in.valid := io.grant.reduce(_ || _)
   grants.io.in.bits := io.grant(1)
@@ -117,13 +122,22 @@ class LaneOutlet(config: LaneConfig) extends Module {
     when(moves) { slot := config.slotRings.after(slot, 1.U) }
     slot
   }
-  private val granting = pointer(io.grant(1))
-  io.offer(1) := (if (config.hasGhash) RegNext(io.done(granting) && !io.grant(1), false.B) else false.B)
   io.slot := pointer(io.taken)
-  // A slow packet is offered once.
-  private val promised = RegInit(false.B)
-  promised := (promised || io.grant(0)) && !io.takeFront
-  io.offer(0) := RegNext(io.front.valid && !promised && !io.grant(0), false.B)
+
+  // Told of once: a fast packet if it is not the one of a ring ago, still in its slot. Its slot is
+  // seen to be free two cycles after it has left.
+  private val told = WireDefault(false.B)
+  private val telling = pointer(told)
+  private val toldOf = RegInit(0.U(log2Ceil(config.slots + 1).W))
+  if (config.hasGhash) {
+    told := io.finishedSlots(telling) && toldOf < config.slotRings.places(fastRing = true).U
+    toldOf := Mux(io.idle, 0.U, toldOf + told - ShiftRegister(io.taken, 2, false.B, true.B))
+  }
+  private val toldOfSlow = RegInit(0.U(2.W))
+  private val tellsSlow = io.readySlow > toldOfSlow
+  toldOfSlow := Mux(io.idle, 0.U, toldOfSlow + tellsSlow - io.takeFront)
+  io.done(0) := RegNext(tellsSlow, false.B)
+  io.done(1) := RegNext(told, false.B)
 
   // A packet waits here, fetched from the memories, ...
   private val waits = RegInit(false.B)
@@ -137,7 +151,9 @@ class LaneOutlet(config: LaneConfig) extends Module {
   private val turn = if (config.hasSlow && config.hasGhash) RegInit(false.B) else WireDefault(config.hasGhash.B)
   if (config.hasSlow && config.hasGhash) turn := !turn
   io.turn := turn
-  grants.io.out.ready := (!waits || begin) && Mux(grants.io.out.bits, turn, io.front.valid)
+  // A granted packet is finished, but a flipped bit may have granted it.
+  private val fastReady = RegNext(io.finishedSlots(io.slot) && !io.taken, false.B)
+  grants.io.out.ready := (!waits || begin) && Mux(grants.io.out.bits, turn && fastReady, io.front.valid)
   private val takes = grants.io.out.fire
   io.taken := takes && grants.io.out.bits
   io.takeFront := takes && !grants.io.out.bits
@@ -166,9 +182,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
   next.icvWords := waiting.icvBytes >> 2
   next.tag := ByteShift.turn(waiting.tag, 0.U(1.W) ## waiting.words(2, 0) ## 0.U(2.W), 0 until 32 by 4)
 
-  // Read a beat a cycle, as long as the outlet's queue has room for the beats on their way.
-  private val outlet = Module(new PipelineOutlet(chiselTypeOf(io.out.bits), entries = 6))
-  private val issue = active && outlet.io.ready && !io.pause
+  private val issue = active && !io.stop && !io.pause
   private val last = now.last
   begin := waits && (!active || (issue && last))
   when(issue) {
@@ -187,8 +201,6 @@ class LaneOutlet(config: LaneConfig) extends Module {
   io.release.bits.fast := now.fast
   io.read.valid := issue && now.ok
   io.read.bits := now.row
-  outlet.io.take := issue
-  outlet.io.cancel := false.B
 
   // The beat is here, with the facts known when it was read.
   private val beatValid = RegNext(issue, false.B)
@@ -221,11 +233,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
   beat.bytes := beatBytes
   beat.error := !beatOk
   beat.meta := beatResult
-  outlet.io.in.valid := RegNext(beatValid, false.B)
-  outlet.io.in.bits := beat
-  io.out <> outlet.io.out
-
-  private val pending = RegInit(0.U(4.W))
-  pending := pending + issue - io.out.fire
-  io.pending := waits || active || pending =/= 0.U
+  io.out.valid := RegNext(beatValid, false.B)
+  io.out.bits := beat
+  io.pending := waits || active || beatValid || io.out.valid
 }

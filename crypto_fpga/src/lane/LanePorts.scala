@@ -105,25 +105,25 @@ class LaneResult extends Bundle {
 }
 
 /**
- * Ports of a [[Lane]]; both streams obey the rule at [[sallyport.common.stream.PacketBeat]].
+ * Ports of a [[Lane]] at the near end of its [[LaneWay]]; both streams obey the rule at
+ * [[sallyport.common.stream.PacketBeat]].
  *
- * A packet may begin to enter while `room` is high for its class (index 0 slow, 1 fast;
- * [[Suite.fast]]); then there is room for all of it, and `in` is ready but while keys are being
- * wiped, for single cycles, and for 3 cycles behind a slow packet of one beat. From black to red a
- * hash takes such a cycle of four at most, and both ways a finished slow packet takes two
- * ([[LaneRetire]]). A packet that has entered is finished on its own; when `offer` of its class is
- * high, `grant` of that class lets the oldest packet of the class out. Packets leave in the order
- * of grants, each exactly once, with its verdict. A packet whose verdict is not `ok` comes out as
- * exactly one beat with `data` 0, `bytes` 1, `last` and `error`: nothing of its bytes leaves.
+ * A packet may be chosen for the lane while `room` is high for its class (index 0 slow, 1 fast;
+ * [[Suite.fast]]), none in the two cycles behind another one; then there is room for all of it. It
+ * may wait at `in`, which is ready but while beats that the lane could not write yet pile up, and
+ * for two cycles behind the first beat of a slow packet. A packet that has entered is finished on
+ * its own; when `offer` of its class is high, `grant` of that class lets the oldest packet of the
+ * class out. Packets leave in the order of grants, each exactly once, with its verdict. A packet
+ * whose verdict is not `ok` comes out as exactly one beat with `data` 0, `bytes` 1, `last` and
+ * `error`: nothing of its bytes leaves.
  *
- * `offer` is low in the cycle after its grant. No more than [[LanePorts.grants]] packets may be
- * granted and not yet out.
+ * No more than [[LanePorts.grants]] packets may be granted and not yet out.
  *
  * `in.bits.meta.meta.length` is not relied on: the lane counts the bytes that come in.
  *
  * `zeroize`, a pulse or a level: every packet that has begun to enter the lane and not begun to
- * leave it comes out as `zeroized`; key material is wiped from memories and pipes within
- * [[LanePorts.wipeCycles]], and `in` is not ready until that is done and `zeroize` is low. A packet
+ * leave it comes out as `zeroized`, and so does each that begins to enter within
+ * [[LanePorts.wipeCycles]], until which key material is wiped from memories and pipes. A packet
  * whose output has begun is finished, and so is one that was granted and stands next behind it.
  */
 class LanePorts extends Bundle {
@@ -140,8 +140,11 @@ class LanePorts extends Bundle {
 
 object LanePorts {
 
-  /** Packets that may be granted and not yet out. */
-  val grants: Int = 8
+  /**
+   * Packets that may be granted and not yet out. From a grant to the packet's first beat are some
+   * 14 cycles, in which a packet every 2 cycles is granted.
+   */
+  val grants: Int = 16
 
   /**
    * From the end of `zeroize` until nothing of a key is left in a lane: as many cycles as a lane

@@ -25,7 +25,8 @@ import sallyport.common.stream.PacketStream
  *
  * A record is not a packet's beat: the buffer tells them apart by a bit that no packet reaches, a
  * record names its row, and what decides on its packet stands in it twice. A wrong mark, of a
- * flipped bit, changes nothing. Else bytes in clear could leave as the ICV of a packet.
+ * flipped bit, brings nothing to the front; at most the row's packet is told of early. Else bytes
+ * in clear could leave as the ICV of a packet.
  */
 class LaneRetire(config: LaneConfig) extends Module {
   private val slow = false
@@ -55,6 +56,9 @@ class LaneRetire(config: LaneConfig) extends Module {
 
     val front = Valid(new LaneFinished(config))
     val take = Input(Bool())
+
+    /** Packets known to be finished, from the front on: 2 at most. */
+    val ready = Output(UInt(2.W))
 
     /** A slow packet has begun to enter the lane in the cycle before. */
     val begins = Input(Bool())
@@ -160,6 +164,11 @@ class LaneRetire(config: LaneConfig) extends Module {
   when(passes) { next := config.beatRings.after(front.finished.base, front.finished.beats) }
   io.front.valid := frontValid
   io.front.bits := front.finished
+
+  // The one behind the front is told of while it waits or is fetched: the answer takes its time.
+  private val ahead = RegInit(false.B)
+  when(passes || io.empty) { ahead := false.B }.elsewhen(there || (known && turn)) { ahead := true.B }
+  io.ready := frontValid +& ahead
 
   // Packets in the lane, and those that were there when keys were erased.
   private val packets = RegInit(0.U(packetBits.W))

@@ -50,8 +50,8 @@ class LaneOrder extends Bundle {
  * offered: these begin long paths. An output that has begun is not cut off: a lane that stops in
  * the middle of one holds up its path.
  *
- * A lane hangs if it holds a beat, or a packet and offers none, for `hangCycles`. What stalls
- * behind the lane does not count.
+ * A lane hangs if it holds a beat, or a packet and offers none, or one that was granted does not
+ * come, for `hangCycles`. What stalls behind the lane does not count.
  *
  * @param packets
  *   that a lane may hold
@@ -101,8 +101,12 @@ private[crypto] class LaneGuard(hangCycles: Int, packets: Int) extends Module {
   private val owed = RegInit(0.U(log2Ceil(packets + LaneGuard.entering).W))
   owed := owed + (enters && !begun && !order.tested) - (traffic.out.fire && traffic.out.bits.last)
 
-  private val stuck = (lane.in.valid && !lane.in.ready) ||
-    (lane.busy && !lane.offer.reduce(_ || _) && !lane.out.valid)
+  // Packets granted whose last beat has not come out.
+  private val granted = RegInit(0.U(log2Ceil(LanePorts.grants + 2).W))
+  granted := granted + lane.grant.reduce(_ || _) - (lane.out.fire && lane.out.bits.last)
+
+  private val waits = granted =/= 0.U || (lane.busy && !lane.offer.reduce(_ || _))
+  private val stuck = (lane.in.valid && !lane.in.ready) || (waits && !lane.out.valid)
   private val still = RegInit(0.U((log2Ceil(hangCycles) + 1).W))
   private val hung = still(log2Ceil(hangCycles))
   still := Mux(RegNext(stuck, false.B) && !hung, still + 1.U, 0.U)

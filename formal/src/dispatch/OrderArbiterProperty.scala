@@ -83,12 +83,12 @@ class OrderArbiterProperty
   private val fast = some(Bool())
   private val comes = in.valid && in.bits.fast === fast
   private val leaves = out.fire && out.bits.fast === fast
-  private val inside = RegInit(0.U(4.W))
+  private val inside = RegInit(0.U(5.W))
   inside := inside + comes - leaves
   private val marks = any(Bool())
   private val marked = RegInit(false.B)
   private val mark = Reg(new OrderEntry(lanes))
-  private val ahead = RegInit(0.U(4.W))
+  private val ahead = RegInit(0.U(5.W))
   when(!marked && marks && comes) {
     marked := true.B
     mark := in.bits
@@ -106,7 +106,7 @@ class OrderArbiterProperty
     assert(!dut.io.grant(lane)(kind) || offer(lane)(kind) || failed(lane))
   assert(PopCount(dut.io.grant.asUInt) <= 1.U)
   private val lane = some(UInt(1.W))
-  private val granted = RegInit(0.U(4.W))
+  private val granted = RegInit(0.U(5.W))
   granted := granted + dut.io.grant(lane)(fast) - (leaves && out.bits.target(lane))
   assert(granted <= LanePorts.grants.U && !(leaves && out.bits.target(lane) && granted === 0.U))
 

@@ -8,7 +8,7 @@ import sallyport.common.stream.PacketBeat
 import sallyport.common.link.LinkMeta
 import sallyport.crypto.chip.{CryptoEngine, DuplexHarness, LinkState}
 import sallyport.crypto.config.CryptoConfig
-import sallyport.crypto.lane.Lane
+import sallyport.crypto.lane.{Lane, LaneWay}
 
 /**
  * A crypto chip with real lanes and without its links, which no key reaches. Beats come in as
@@ -29,7 +29,7 @@ class EraseHarness(config: CryptoConfig) extends Module {
     val ready = Output(Bool())
   })
 
-  private val engine = Module(new CryptoEngine(config, of => Module(new Lane(of)).io))
+  private val engine = Module(new CryptoEngine(config, of => LaneWay(of, Module(new Lane(of)).io)))
   for ((in, beats) <- Seq(engine.io.redRx -> io.red, engine.io.blackRx -> io.black)) {
     in.valid := beats.valid
     in.bits := beats.bits.asTypeOf(new PacketBeat(new LinkMeta))

@@ -13,15 +13,22 @@ import scala.util.Random
 class LaneSpec extends StreamMatrix {
 
   private def harness(encrypt: Boolean) = new StreamHarness(new LaneJob, new LaneResult, depth = 8192)(ends => {
-    val lane = Module(new Lane(LaneConfig(encrypt)))
+    val lane = LaneWay(LaneConfig(encrypt), Module(new Lane(LaneConfig(encrypt))).io)
     val inside = RegInit(false.B)
     val fast = Suite.is(ends.in.bits.meta.suite)(_.fast)
-    val may = inside || Mux(fast, lane.io.room(1), lane.io.room(0))
-    lane.io.in <> ends.in
-    lane.io.in.valid := ends.in.valid && may
-    ends.in.ready := lane.io.in.ready && may
+    // As LanePicker and dispatch do it: chosen by the room of the cycle before, not in the two
+    // cycles behind the last choice, and then the packet waits at `in`.
+    val may = RegInit(false.B)
+    val chosen = Wire(Bool())
+    val recent = chosen || RegNext(chosen, false.B)
+    val picks = lane.room.map(room => RegNext(room && !recent, false.B))
+    chosen := !may && ends.in.valid && Mux(fast, picks(1), picks(0))
+    may := chosen || (may && !(lane.in.fire && ends.in.bits.last))
+    lane.in <> ends.in
+    lane.in.valid := ends.in.valid && may
+    ends.in.ready := lane.in.ready && may
     when(ends.in.fire) { inside := !ends.in.bits.last }
-    ends.out <> lane.io.out
+    ends.out <> lane.out
 
     val order = Module(new OrderArbiter(1, fast => LaneConfig(encrypt).packets(fast)))
     order.io.failed := 0.U
@@ -29,13 +36,13 @@ class LaneSpec extends StreamMatrix {
     order.io.in.bits.target := 1.U
     order.io.in.bits.fast := fast
     order.io.in.bits.epoch := false.B
-    order.io.offer(0) := lane.io.offer
-    lane.io.grant := order.io.grant(0)
-    order.io.out.ready := lane.io.out.fire && lane.io.out.bits.last
+    order.io.offer(0) := lane.offer
+    lane.grant := order.io.grant(0)
+    order.io.out.ready := lane.out.fire && lane.out.bits.last
 
     // A packet of this SA zeroizes the lane it enters.
-    lane.io.zeroize := ends.in.fire && ends.in.bits.meta.meta.sa(15, 1) === zeroizer.U
-    ends.events(0) := lane.io.busy
+    lane.zeroize := ends.in.fire && ends.in.bits.meta.meta.sa(15, 1) === zeroizer.U
+    ends.events(0) := lane.busy
   })
 
   private val zeroizer = 0x5ead

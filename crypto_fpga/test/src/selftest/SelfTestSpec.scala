@@ -96,7 +96,7 @@ class SelfTestSpec extends SharedModel[DuplexHarness, SelfTestBench] {
       passes()
     }
 
-  for (fault <- Seq(Fault.mute, Fault.deaf))
+  for (fault <- Seq(Fault.mute, Fault.deaf, Fault.mean))
     subtest(s"a lane with the fault `$fault` loses its packets under a name, and the last one closes the path") {
       bench =>
         import bench._
@@ -210,7 +210,7 @@ class SelfTestBench(dut: DuplexHarness) extends CryptoBench(dut) {
   def plant(player: Player, fault: Fault.Value): Unit = {
     val (plain, esp) = traffic(1, Fault.tos(fault))
     player.send(if (player eq encrypt) plain else esp)
-    player.settle(if (fault == Fault.mute || fault == Fault.deaf) 10 else 600)
+    player.settle(if (Seq(Fault.mute, Fault.deaf, Fault.mean).contains(fault)) 10 else 600)
     player.receive()
   }
 

@@ -4,7 +4,7 @@ package sallyport.crypto.taint
 import chisel3._
 import sallyport.common.link.LinkMeta
 import sallyport.common.stream.PacketStream
-import sallyport.crypto.lane.{Lane, LaneConfig, LaneDriven, LaneJob}
+import sallyport.crypto.lane.{Lane, LaneConfig, LaneDriven, LaneJob, LaneWay}
 
 /** A [[Lane]] whose ports are all there as numbers, to be instrumented. */
 class TaintedLane(config: LaneConfig) extends Module {
@@ -15,7 +15,7 @@ class TaintedLane(config: LaneConfig) extends Module {
     val outMeta = Output(UInt((new LinkMeta).getWidth.W))
   })
 
-  private val lane = Module(new Lane(config)).io
+  private val lane = LaneWay(config, Module(new Lane(config)).io)
   io.drive(lane)
   io.watch(lane)
   io.outBytes := lane.out.bits.bytes

@@ -76,10 +76,10 @@ void Lane::leave(int16_t slot) {
   left.occupied = left.done = false;
 }
 
-bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
+void Lane::tick(uint32_t grants, bool stop, bool zeroize) {
   const bool wipes = wiping_ > 0;
   const bool wasBusy = busy();
-  const LaneOutlet::Moves moves = outlet_.tick(grants, outReady, encrypt_ && (picked_ >> 2 & 1));
+  const LaneOutlet::Moves moves = outlet_.tick(grants, stop || (encrypt_ && (picked_ >> 2 & 1)));
   // The hashes' reads take the port by which beats are written (decrypt) or read (encrypt).
   const bool readsArrived = !encrypt_ && (picked_ & 1);
   const bool clearing = clears_ > 0;
@@ -89,7 +89,8 @@ bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
   const LaneRetire::Moves retires = retire_.tick(
       {moves.turn, readsArrived, intake_.crowded(), clearing, slow ? begins : int16_t{-1}, wipes || zeroize});
 
-  const HashEngine::Events events{intake_.begins() >= 0,
+  const bool erases = wipes || zeroize;
+  const HashEngine::Events events{begins >= 0 && !erases,
                                   hashes_.take(now_),
                                   !encrypt_,
                                   grown_.take(now_),
@@ -100,7 +101,7 @@ bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
   const Op op = sequence_.tick(now_, wipes ? int16_t{-1} : start_, length_ && !wipes, entered_, wipes);
   if (op.slot >= 0) schedule(op);
 
-  // What came in three cycles ago: it begins, or all of it is there.
+  // The beat that was written two cycles ago: a packet begins, or all of it is there.
   const LaneIntake::Told told = intake_.told(now_);
   Slot& in = slots_[static_cast<size_t>(told.slot)];
   const bool lost = in.killed || wipes;
@@ -110,19 +111,21 @@ bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
   length_ = told.arrived && !dead;
   entered_ = told.entered;
 
-  if (wipes || zeroize) wipe(wipes);
+  if (erases) wipe(wipes);
   if (told.arrived) {
     in.complete = true;
     if (told.malformed) in.malformed = true;
     if (dead) in.done = true;
   }
   if (decided >= 0) slots_[static_cast<size_t>(decided)].done = true;
-  if (intake_.begins() >= 0) {
-    Slot& begins = slots_[static_cast<size_t>(intake_.begins())];
-    begins.occupied = true;
-    begins.complete = begins.malformed = begins.killed = false;
+  if (begins >= 0) {
+    Slot& slot = slots_[static_cast<size_t>(begins)];
+    slot.occupied = true;
+    slot.complete = slot.malformed = false;
+    slot.killed = erases;
   }
-  intake_.tick(now_, wipes || zeroize, readsArrived || retires.soon, moves.release, retires.leaves >= 0);
+  intake_.tick(now_, readsArrived || retires.soon, moves.release, retires.leaves >= 0);
+  released_ = moves.release;
   for (const int16_t slot : left_) leave(slot);
   left_ = {moves.leaves, retires.leaves};
   picked_ = static_cast<uint8_t>((picked_ << 1 | hash_.picked()) & 7);
@@ -133,7 +136,6 @@ bool Lane::tick(uint32_t grants, bool outReady, bool zeroize) {
     wiping_--;
   wasBusy_ = static_cast<uint8_t>((wasBusy_ << 1 | wasBusy) & 7);
   now_++;
-  return moves.fresh;
 }
 
 }  // namespace sallyport::model

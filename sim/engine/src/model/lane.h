@@ -22,14 +22,15 @@ class Lane {
   void begin(const Job& job) { intake_.begin(job); }
   void beat(const uint8_t* data, uint32_t bytes, bool last, bool error) { intake_.beat(data, bytes, last, error); }
 
-  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast. Whether a new beat is there to go.
-  bool tick(uint32_t grants, bool outReady, bool zeroize);
+  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast.
+  void tick(uint32_t grants, bool stop, bool zeroize);
 
   // Registers, from the cycle after `tick`.
   bool ready() const { return intake_.ready(); }
-  bool room(size_t fast) const { return intake_.room(fast); }
   bool inside() const { return intake_.inside(); }
-  bool offer(size_t fast) const { return outlet_.offer(fast); }
+  bool done(size_t fast) const { return outlet_.done(fast); }
+  const LaneIntake::Release& released() const { return released_; }
+  bool retired() const { return left_[1] >= 0; }
   bool valid() const { return outlet_.valid(); }
   const OutBeat& out() const { return outlet_.out(); }
   bool busy() const { return intake_.occupied() || outlet_.pending() || wiping_ > 0; }
@@ -53,7 +54,8 @@ class Lane {
   uint32_t wiping_ = 0;
   // Cycles left from reset on in which the rows' marks are cleared.
   uint32_t clears_;
-  // Slots whose packets left in the last cycle.
+  // The buffers of a packet that leaves, and the slots of packets that do: of the last cycle.
+  LaneIntake::Release released_{false, false, 0};
   std::array<int16_t, 2> left_{-1, -1};
   // In the last three cycles.
   uint8_t wasBusy_ = 7;

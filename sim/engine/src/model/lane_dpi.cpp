@@ -22,10 +22,11 @@ struct Model {
 Lane& of(void* model) { return *static_cast<Model*>(model)->lane; }
 
 // The bits of the model's `state`.
-uint32_t state(const Lane& lane, bool fresh) {
-  return static_cast<uint32_t>(lane.ready() | lane.room(0) << 1 | lane.room(1) << 2 | lane.offer(0) << 3 |
-                               lane.offer(1) << 4 | lane.busy() << 5 | lane.valid() << 6 | lane.awake() << 7 |
-                               lane.inside() << 8 | fresh << 9);
+uint32_t state(const Lane& lane) {
+  const auto& released = lane.released();
+  return static_cast<uint32_t>(lane.ready() | lane.done(0) << 1 | lane.done(1) << 2 | lane.busy() << 3 |
+                               lane.valid() << 4 | lane.retired() << 5 | released.valid << 6 | released.fast << 7 |
+                               released.beats << 8 | lane.awake() << 16 | lane.inside() << 17);
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ void sallyport_lane_free(void* model) { delete static_cast<Model*>(model); }
 uint32_t sallyport_lane_reset(void* model) {
   auto* const made = static_cast<Model*>(model);
   made->lane = std::make_unique<Lane>(made->shape);
-  return state(*made->lane, false);
+  return state(*made->lane);
 }
 
 void sallyport_lane_begin(void* model, uint8_t suite, uint8_t icv, uint8_t esn, uint8_t nextHeader, const uint32_t* key,
@@ -63,8 +64,8 @@ void sallyport_lane_beat(void* model, const uint32_t* data, uint8_t bytes, uint8
 
 uint32_t sallyport_lane_tick(void* model, uint32_t inputs) {
   Lane& lane = of(model);
-  const bool fresh = lane.tick(inputs & 3, (inputs >> 2 & 1) != 0, (inputs >> 3 & 1) != 0);
-  return state(lane, fresh);
+  lane.tick(inputs & 3, (inputs >> 2 & 1) != 0, (inputs >> 3 & 1) != 0);
+  return state(lane);
 }
 
 void sallyport_lane_out(void* model, uint32_t* data, uint8_t* bytes, uint8_t* last, uint8_t* verdict,

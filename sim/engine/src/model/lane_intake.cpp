@@ -2,16 +2,12 @@
 #include "model/lane_intake.h"
 
 namespace sallyport::model {
-namespace {
-
-constexpr uint32_t kMostBeats = 152;  // LaneFrame.most
-
-}  // namespace
 
 LaneIntake::LaneIntake(const Shape& shape, Slots& slots)
     : encrypt_(shape.encrypt),
       slots_(slots),
-      rings_{{shape.slots[0], shape.beats[0]}, {shape.slots[1], shape.beats[1]}},
+      slowSlots_(shape.slots[0]),
+      fastSlots_(shape.slots[1]),
       nextFast_(Pointer::of(shape)),
       slowReady_(shape.slots[0] == 0) {}
 
@@ -28,53 +24,63 @@ void LaneIntake::beat(const uint8_t* data, uint32_t bytes, bool last, bool error
   slot.bytes.insert(slot.bytes.end(), data, data + (last ? bytes : 64));
   takes_ = true;
   ends_ = last;
-  taken_ = {slot_, begins_ >= 0 && fast_ && !last, last, fast_ && begins_ < 0, false, 0};
+  beat_ = {slot_, fast_, last, false};
   if (!last) return;
   const size_t length = slot.bytes.size();
   slot.text = encrypt_ ? textOf(slot.job, length) : textWithin(slot.job, length);
-  slot.beats = static_cast<uint8_t>(fullBeats_ + 1 + encrypt_);
-  taken_.malformed = error || (!encrypt_ && !isLength(slot.job, length));
+  slot.beats = static_cast<uint8_t>((length + 63) / 64 + encrypt_);
+  beat_.malformed = error || (!encrypt_ && !isLength(slot.job, length));
 }
 
 void LaneIntake::findSlot() {
-  for (size_t i = rings_[1].slots; i < slots_.size() && !slowReady_; i++) {
+  for (size_t i = fastSlots_; i < slots_.size() && !slowReady_; i++) {
     if (slots_[i].occupied) continue;
     slowReady_ = true;
     nextSlow_ = static_cast<int16_t>(i);
   }
 }
 
-void LaneIntake::tick(uint32_t now, bool hold, bool pause, const Release& release, bool retired) {
-  for (size_t i = 0; i < 2; i++) {
-    const Ring& each = rings_[i];
-    room_[i] = !hold && each.usedSlots + 3 <= each.slots && each.usedBeats + kMostBeats + 8 <= each.beats;
+// The beat that has waited longest goes into the buffer, if nothing else uses that.
+void LaneIntake::write(uint32_t now) {
+  Told told{written_, false, false, false, false, fullBeats_};
+  if (!entering_.empty() && !(paused_ >> 1 & 1)) {
+    const Entering beat = entering_.pop();
+    written_ = beat.slot;
+    told = {beat.slot,      beat.fast && !open_ && !beat.last,
+            beat.last,      beat.fast && open_,
+            beat.malformed, static_cast<uint8_t>(fullBeats_ + !beat.last)};
+    open_ = !beat.last;
+    fullBeats_ = beat.last ? 0 : static_cast<uint8_t>(fullBeats_ + 1);
   }
-  occupied_ = takes_ || rings_[0].usedBeats + rings_[1].usedBeats > 0;
+  told_[now % 4] = told;
+}
+
+void LaneIntake::tick(uint32_t now, bool pause, const Release& release, bool retired) {
+  ready_ = slowSlots_ == 0 || entering_.size() <= kWaiting - kLate - 2;
+  const bool used = used_[0].beats + used_[1].beats > 0;
   const bool slowBegins = begins_ >= 0 && !fast_;
-  const bool insideNext = takes_ ? !ends_ : inside_;
-  ready_ = !hold && !pause && (insideNext || (slowReady_ && !slowBegins));
-  crowded_ = rings_[0].usedSlots >= rings_[0].slots * 2 / 3;
+  crowded_ = used_[0].slots >= slowSlots_ * 2 / 3;
   if (slowBegins)
     slowReady_ = false;
   else if (!slowReady_ && !slowBegan_)
     findSlot();
   slowBegan_ = slowBegins;
-  taken_.entered = static_cast<uint8_t>(fullBeats_ + (takes_ && !ends_));
-  told_[now % 4] = taken_;
-  taken_ = {slot_, false, false, false, false, 0};
+  write(now);
+  paused_ = static_cast<uint8_t>(paused_ << 1 | pause);
   if (takes_) {
-    Ring& mine = ring();
-    mine.usedSlots += begins_ >= 0;
-    mine.usedBeats += ends_ ? 1u + encrypt_ : 1u;
+    entering_.push(beat_);
+    Use& mine = used_[fast_];
+    mine.slots += begins_ >= 0;
+    mine.beats += ends_ ? 1u + encrypt_ : 1u;
     if (ends_ && fast_) nextFast_.move();
-    fullBeats_ = ends_ ? 0 : static_cast<uint8_t>(fullBeats_ + 1);
     inside_ = !ends_;
   }
+  occupied_ = used || !entering_.empty();
   if (release.valid) {
-    rings_[release.fast].usedBeats -= release.beats;
-    if (release.fast) rings_[1].usedSlots--;
+    used_[release.fast].beats -= release.beats;
+    if (release.fast) used_[1].slots--;
   }
-  if (retired) rings_[0].usedSlots--;
+  if (retired) used_[0].slots--;
   takes_ = ends_ = false;
   begins_ = -1;
 }

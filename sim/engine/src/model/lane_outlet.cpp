@@ -11,12 +11,12 @@ LaneOutlet::LaneOutlet(const Shape& shape, Slots& slots, LaneRetire& retire)
       alternates_(shape.slots[0] > 0 && shape.slots[1] > 0),
       slots_(slots),
       retire_(retire),
-      granting_(Pointer::of(shape)),
-      taking_(granting_),
+      telling_(Pointer::of(shape)),
+      taking_(telling_),
       turn_(shape.slots[1] > 0 && !alternates_) {}
 
 void LaneOutlet::read() {
-  OutBeat& beat = beats_[read_++ % kBeats];
+  OutBeat& beat = beats_[read_ & 1];
   const size_t here = std::min<size_t>(64, sent_.bytes.size() - at_);
   std::copy_n(sent_.bytes.begin() + static_cast<long>(at_), here, beat.data.begin());
   std::fill(beat.data.begin() + static_cast<long>(here), beat.data.end(), uint8_t{0});
@@ -29,31 +29,23 @@ void LaneOutlet::read() {
   beat.passed = sent_.passed;
 }
 
-LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool ready, bool pause) {
-  Moves moves{{false, false, 0}, -1, turn_, false};
-  const bool grantsSlow = grants & 1, grantsFast = grants >> 1 & 1;
-  offer_[0] = retire_.front() && !promised_ && !grantsSlow;
-  offer_[1] = granting_.slots > 0 && slots_[static_cast<size_t>(granting_.slot())].done && !grantsFast;
-  if (grantsFast) granting_.move();
-  const bool outGoes = outValid_ && ready;
-  const bool issue = active_ && free_ > 0 && !pause;
+LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool stops) {
+  Moves moves{{false, false, 0}, -1, turn_};
+  done_[0] = retire_.ready() > toldOfSlow_;
+  toldOfSlow_ += done_[0];
+  done_[1] = toldOf_ < telling_.slots && slots_[static_cast<size_t>(telling_.slot())].done;
+  if (done_[1]) telling_.move();
+  toldOf_ += done_[1];
+  toldOf_ -= tookFast_ >> 1 & 1;
+  const bool issue = active_ && !stops;
   const bool last = at_ + 64 >= sent_.bytes.size();
   const bool begin = waits_ && (!active_ || (issue && last));
-  const bool taken = !granted_.empty() && (!waits_ || begin) && (turn_ || !granted_.front());
+  const bool taken =
+      !granted_.empty() && (!waits_ || begin) && (granted_.front() ? turn_ && !(tookFast_ & 1) : retire_.front());
 
-  // The end of the way first.
-  queued_ += underWay_ >> 1 & 1;
-  const bool leaves = queued_ > 0 && (!outValid_ || ready);
-  if (leaves) {
-    out_ = taken_++;
-    queued_--;
-    moves.fresh = true;
-  }
-  if (!outValid_ || ready) outValid_ = leaves;
   underWay_ = static_cast<uint8_t>(underWay_ << 1 | issue);
-  free_ = free_ - issue + leaves;
-  pending_ = pending_ + issue - outGoes;
-
+  tookFast_ = static_cast<uint8_t>(tookFast_ << 1 | (taken && granted_.front()));
+  read_++;
   if (issue) {
     read();
     if (last) {
@@ -67,7 +59,6 @@ LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool ready, bool pause) {
     active_ = true;
     waits_ = false;
   }
-  promised_ = promised_ || grantsSlow;
   if (taken) {
     if (granted_.pop()) {
       moves.leaves = taking_.slot();
@@ -75,7 +66,7 @@ LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool ready, bool pause) {
       taking_.move();
     } else {
       retire_.take(waiting_);
-      promised_ = false;
+      toldOfSlow_--;
     }
     waits_ = true;
   }

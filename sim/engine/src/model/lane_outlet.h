@@ -30,40 +30,36 @@ class LaneOutlet {
     int16_t leaves;
     // The slots' memories were this outlet's.
     bool turn;
-    // A new beat is there to go.
-    bool fresh;
   };
-  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast; `ready`: the consumer takes `out`; `pause`: the
-  // outlet reads no beat.
-  Moves tick(uint32_t grants, bool ready, bool pause);
+  // Runs a cycle. `grants`: bit 0 slow, bit 1 fast; `stops`: the outlet reads no beat.
+  Moves tick(uint32_t grants, bool stops);
 
   // Registers.
-  bool offer(size_t fast) const { return offer_[fast]; }
-  bool valid() const { return outValid_; }
-  bool pending() const { return waits_ || active_ || pending_ > 0; }
-  const OutBeat& out() const { return beats_[out_ % kBeats]; }
+  // A packet more is finished.
+  bool done(size_t fast) const { return done_[fast]; }
+  bool valid() const { return underWay_ >> 1 & 1; }
+  bool pending() const { return waits_ || active_ || (underWay_ & 3) != 0; }
+  // The beat that leaves, if `valid`.
+  const OutBeat& out() const { return beats_[(read_ + 1) & 1]; }
 
  private:
-  static constexpr uint32_t kFree = 6;  // beats read and not in the output register
-  static constexpr uint32_t kBeats = 8;
-
   void read();
 
   const bool encrypt_;
   const bool alternates_;
   Slots& slots_;
   LaneRetire& retire_;
-  Pointer granting_, taking_;
-  Fifo<bool, 16> granted_;
+  Pointer telling_, taking_;
+  uint32_t toldOf_ = 0, toldOfSlow_ = 0;
+  uint8_t tookFast_ = 0;
+  Fifo<bool, 32> granted_;
   LanePacket waiting_{}, sent_{};
-  bool offer_[2] = {}, promised_ = false, turn_, waits_ = false, active_ = false;
+  bool done_[2] = {}, turn_, waits_ = false, active_ = false;
   size_t at_ = 0;
 
-  // Beats read, the oldest first: in the output register if `outValid_`, queued, and on their way
-  // for two cycles.
-  std::array<OutBeat, kBeats> beats_{};
-  uint32_t read_ = 0, out_ = 0, taken_ = 0, queued_ = 0, free_ = kFree, pending_ = 0;
-  bool outValid_ = false;
+  // The beats read in the last two cycles, and in which of them one was read. The older one leaves.
+  std::array<OutBeat, 2> beats_{};
+  uint32_t read_ = 0;
   uint8_t underWay_ = 0;
 };
 

@@ -33,6 +33,7 @@ LaneRetire::Moves LaneRetire::tick(const In& in) {
   const bool leaves = picked_ >= 0 && !held_ && !in.hold;
   const Moves moved{leaves ? picked_ : int16_t{-1}, asks_};
 
+  ahead_ = !checking_ && (ahead_ || there_ || (known && turn_));
   const bool quiet = idle && !checking_ && !in.clearing;
   const bool exists = next_ - oldest_ < packets_.size();
   there_ = quiet && quietBefore_ && exists && of(next_).marked;

@@ -30,8 +30,9 @@ class LaneRetire {
   // Runs a cycle, after `take`.
   Moves tick(const In& in);
 
-  // A register: the oldest packet is here.
+  // Registers: the oldest packet is here; packets known to be finished, from that on.
   bool front() const { return front_; }
+  uint32_t ready() const { return front_ + ahead_; }
   // The oldest packet goes in this cycle.
   void take(LanePacket& packet);
 
@@ -57,7 +58,7 @@ class LaneRetire {
   // Registers of that name in LaneRetire.scala; `before` is RegNext.
   bool front_ = false, checking_ = false, held_ = false, heldBefore_ = false, turn_ = false;
   bool asks_ = false, reads_ = false, granted_ = false, reading_ = false, writing_ = false, arrives_ = false;
-  bool there_ = false, quietBefore_ = false, leftBefore_ = false;
+  bool there_ = false, ahead_ = false, quietBefore_ = false, leftBefore_ = false;
   // The front goes in this cycle.
   bool taken_ = false;
   uint32_t doomed_ = 0;
