@@ -116,7 +116,30 @@ def test_floorplan_runs(tmp_path: Path, board: str, chip: str):
     assert result.status == 0, result.errors
     blocks = [call[0] for call in result.of("create_pblock")]
     assert blocks == [call[0] for call in result.of("resize_pblock")]
-    assert len(blocks) == len(set(blocks)) == len(result.of("add_cells_to_pblock"))
+    filled = [call[0] for call in result.of("add_cells_to_pblock")]
+    assert len(blocks) == len(set(blocks)) and set(filled) == set(blocks)
+
+
+def test_each_lane_has_its_slr(tmp_path: Path):
+    """The stages of the ways are taken out of the farm's pblock, which would keep them from
+    the border."""
+    board = Board.load("vcu1525")
+    result = run_constraint("floorplan", xdc.floorplan(board, "crypto"), tmp_path, {})
+    area = dict(result.of("resize_pblock")[i][::2] for i in range(len(result.of("resize_pblock"))))
+    for path, slrs in board.lane_slrs("crypto").items():
+        assert [area[f"pblock_lane_{path}_{lane}"] for lane in range(4)] == [f"SLR{slr}" for slr in slrs]
+    assert area["pblock_farm"] == "SLR1"
+    names = [" ".join(call) for call in result.of("get_cells")]
+    assert sum("NAME =~ */decrypt/farm/lane_3_far" in name for name in names) == 1
+    assert [call[0] for call in result.of("add_cells_to_pblock")[:3]] == ["pblock_core", "pblock_farm", "pblock_core"]
+
+
+def test_a_variant_with_fewer_lanes_is_placed(tmp_path: Path):
+    few = {"get_cells": "expr {[string match {*lane_[23]_far*} $options] ? {} : {cell}}"}
+    result = run_constraint("floorplan", xdc.floorplan(Board.load("vcu1525"), "crypto"), tmp_path, few)
+    assert result.errors == ""
+    lanes = [call[0] for call in result.of("create_pblock") if "lane" in call[0]]
+    assert lanes == [f"pblock_lane_{path}_{lane}" for path in ("encrypt", "decrypt") for lane in range(2)]
 
 
 def floorplan(tmp_path: Path, scenario: dict[str, str]) -> tcl.Run:
@@ -244,6 +267,10 @@ def test_a_synchroniser_of_a_constant_is_left_alone(tmp_path: Path):
         (("title:", "colour:"), "title missing"),
         (("pins: BE16", "pin: BE16"), "unknown key pin"),
         (("inner: [qsfp0], outer", "inner: [], outer"), "has not as many QSFPs as the one back"),
+        (("farm_slr: 1", "farm_slr: 0"), "encrypt lane 2 in SLR2 is two borders away from SLR0"),
+        (("encrypt: [0, 1", "encrypt: [0, 3"), "SLR3 of encrypt lane 1 is not among core_slrs"),
+        (("farm_slr: 1, ", ""), "give both farm_slr and lane_slrs, or none"),
+        (("{encrypt: [0", "{outbound: [0"), "lane_slrs has outbound, which is none of encrypt, decrypt"),
     ],
 )
 def test_bad_board_file_is_one_sentence(tmp_path: Path, change: tuple[str, str], said: str):
