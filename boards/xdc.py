@@ -117,7 +117,8 @@ def _lanes(board: Board, chip: str) -> list[str]:
     )
     return [
         *lines,
-        "# A variant may have fewer lanes.",
+        "# A variant may have fewer lanes, but not none.",
+        "set placed 0",
         f"foreach place {{{lanes}}} {{",
         "  lassign $place path lane slr",
         f'  set cells [get_cells -quiet -hierarchical -filter "NAME =~ */{lane("$path", "${lane}")}"]',
@@ -125,7 +126,9 @@ def _lanes(board: Board, chip: str) -> list[str]:
         "  create_pblock pblock_lane_${path}_${lane}",
         "  add_cells_to_pblock [get_pblocks pblock_lane_${path}_${lane}] $cells",
         "  resize_pblock [get_pblocks pblock_lane_${path}_${lane}] -add $slr",
+        "  incr placed",
         "}",
+        'if {!$placed} { error "no lane is left in the netlist under its name: the floorplan placed none" }',
     ]
 
 

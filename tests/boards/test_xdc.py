@@ -169,6 +169,12 @@ def test_what_the_floorplan_does_not_find_it_leaves_alone(tmp_path: Path):
     assert not any("USER_SLL_REG" in call for call in result.of("set_property"))
 
 
+def test_a_floorplan_that_finds_no_lane_stops_the_run(tmp_path: Path):
+    none = {"get_cells": "expr {[string match {*_far*} $options] ? {} : {cell}}"}
+    result = run_constraint("floorplan", xdc.floorplan(Board.load("vcu1525"), "crypto"), tmp_path, none)
+    assert "no lane is left in the netlist under its name" in result.errors
+
+
 def test_xdc_takes_constraints_alone(tmp_path: Path):
     file = tmp_path / "ports.xdc"
     file.write_text("synth_design -top Top\n")
