@@ -160,8 +160,10 @@ class Board:
 
     def _check_lanes(self, chip: str) -> None:
         farm, lanes = self.farm_slr(chip), self.lane_slrs(chip)
-        if (farm is None) != (not lanes):
-            raise self._wrong(f"chip {chip}: give both farm_slr and lane_slrs, or none")
+        if farm is None or not lanes:
+            if farm is not None or lanes:
+                raise self._wrong(f"chip {chip}: give both farm_slr and lane_slrs, or none")
+            return
         for path, slrs in lanes.items():
             if path not in PATHS:
                 raise self._wrong(f"chip {chip}: lane_slrs has {path}, which is none of {', '.join(PATHS)}")
