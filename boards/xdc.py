@@ -21,11 +21,12 @@ PCIE = "pcie4_uscale_plus"
 PCIE_CELL = "pcie"  # its instance in templates/top.sv.j2
 SLR_STAGE = "SlrStage"
 FARM = "LaneFarm"  # of each path: its dispatch and merge, its lanes and the ways to them
+FARM_CELL = "farm"  # its instance in either path
 
 
 def lane(path: str, index: int | str) -> str:
     """Name of a lane's cell, below the core."""
-    return f"{path}/farm/lane_{index}_far"
+    return "/".join([path, FARM_CELL, f"lane_{index}_far"])
 
 
 def top(chip: str) -> str:
@@ -106,7 +107,7 @@ def _lanes(board: Board, chip: str) -> list[str]:
         return []
     named = f"ORIG_REF_NAME =~ {FARM}* || REF_NAME =~ {FARM}*"
     lines = _pblock("farm", f"[get_cells -hierarchical -filter {{{named}}}]", f"SLR{board.farm_slr(chip)}")
-    stages = f"(ORIG_REF_NAME =~ {SLR_STAGE}* || REF_NAME =~ {SLR_STAGE}*) && NAME =~ */farm/lane_*_way/*"
+    stages = f"(ORIG_REF_NAME =~ {SLR_STAGE}* || REF_NAME =~ {SLR_STAGE}*) && NAME =~ */{FARM_CELL}/lane_*_way/*"
     lines.append(f"add_cells_to_pblock [get_pblocks pblock_core] [get_cells -hierarchical -filter {{{stages}}}]")
     lanes = (
         "{"

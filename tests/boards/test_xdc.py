@@ -130,7 +130,7 @@ def test_each_lane_has_its_slr(tmp_path: Path):
         assert [area[f"pblock_lane_{path}_{lane}"] for lane in range(4)] == [f"SLR{slr}" for slr in slrs]
     assert area["pblock_farm"] == "SLR1"
     names = [" ".join(call) for call in result.of("get_cells")]
-    assert sum("NAME =~ */decrypt/farm/lane_3_far" in name for name in names) == 1
+    assert sum(f"NAME =~ */{xdc.lane('decrypt', 3)}" in name for name in names) == 1
     assert [call[0] for call in result.of("add_cells_to_pblock")[:3]] == ["pblock_core", "pblock_farm", "pblock_core"]
 
 
