@@ -3,6 +3,7 @@ package sallyport.common.queue
 
 import chisel3._
 import chisel3.util._
+import sallyport.common.stream.PipelineOutlet
 
 /**
  * A queue whose source hears late that it has to stop: from the cycle on in which `stop` is high,
@@ -20,23 +21,11 @@ class LateQueue[T <: Data](gen: T, entries: Int, late: Int) extends Module {
     val out = Decoupled(gen)
   })
 
-  private val queue = Module(new Queue(gen, entries, flow = true))
-  queue.io.enq.valid := io.in.valid
-  queue.io.enq.bits := io.in.bits
-  assert(!io.in.valid || queue.io.enq.ready, "more came than may come late")
-
-  private val count = RegInit(0.U(log2Ceil(entries + 1).W))
-  count := count + io.in.valid - queue.io.deq.fire
-  // Transfers of this cycle and the next are not counted yet.
-  io.stop := RegNext(count > (entries - late - 2).U, false.B)
-
-  private val valid = RegInit(false.B)
-  private val bits = Reg(gen)
-  queue.io.deq.ready := !valid || io.out.ready
-  when(queue.io.deq.ready) {
-    valid := queue.io.deq.valid
-    bits := queue.io.deq.bits
-  }
-  io.out.valid := valid
-  io.out.bits := bits
+  private val outlet = Module(new PipelineOutlet(gen, entries))
+  outlet.io.take := io.in.valid
+  outlet.io.cancel := false.B
+  outlet.io.in := io.in
+  io.out <> outlet.io.out
+  // Transfers of this cycle and the next have reserved no place yet.
+  io.stop := RegNext(outlet.io.places < (late + 2).U, false.B)
 }

@@ -31,6 +31,9 @@ class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
 
     /** No packet is on its way from the entry to `out`. */
     val empty = Output(Bool())
+
+    /** Places that no transfer has reserved, those of the last cycle included. */
+    val places = Output(UInt(log2Ceil(entries + 1).W))
   })
 
   private val queue = Module(new Queue(gen, entries, flow = true))
@@ -43,6 +46,7 @@ class PipelineOutlet[T <: Data](gen: T, entries: Int) extends Module {
 
   free := free - io.take + io.cancel + queue.io.deq.fire
   io.ready := free(freeBits)
+  io.places := free(freeBits - 1, 0) + 1.U
   io.empty := free === (entries + (1 << freeBits) - 1).U
   queue.io.enq.valid := io.in.valid
   queue.io.enq.bits := io.in.bits
