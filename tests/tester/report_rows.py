@@ -194,6 +194,22 @@ def ike() -> list[dict]:
     ]
 
 
+def connections() -> list[dict]:
+    """Rates of a real tester, one that no load had."""
+
+    def figure(test: str, size: int, name: str, value: float | None, unit: str, runs: list[float], **more) -> dict:
+        own = {"figure_name": name, "figure": value, "unit": unit, "clock": "tester", "figure_runs": runs, "trials": 8}
+        return row("1400", test, setup=replace(SETUP, object_bytes=size), simulated=False, **own, **more)
+
+    return [
+        figure("http-connections", 1024, "connections", 31_877.25, "1/s", [31_500.5, 31_877.25, 32_001.0]),
+        figure("http-connections", 65_536, "connections", 1762.8, "1/s", [1750.25, 1762.8, 1770.0]),
+        figure("http-throughput", 65_536, "answers", 0.935, "Gb/s", [0.93, 0.935, 0.94]),
+        figure("tcp-throughput", 1_048_576, "answers", None, "Gb/s", [], lost=3, passed=False),
+    ]
+
+
 def every() -> list[dict]:
     """Rows of all tests, in the order of the matrix."""
-    return [*throughput(), *tunnels(), *of_latency(), *loss(), *bursts(), *recovery(), *resets(), *attacks(), *ike()]
+    frames = [*throughput(), *tunnels(), *of_latency(), *loss(), *bursts(), *recovery(), *resets(), *attacks()]
+    return [*frames, *ike(), *connections()]

@@ -20,7 +20,7 @@ from sallyport.compare import BETTER, FAILED, MISSING, NEW, SAME, WORSE, compare
 from sallyport.report.kinds import verdict
 from sallyport.simulator import CRYPTO_VARIABLE
 from tests.tester import make_baseline
-from tests.tester.report_rows import SETUP, every, ike, of_latency, row, throughput
+from tests.tester.report_rows import SETUP, connections, every, ike, of_latency, row, throughput
 
 ONE = Fraction(1)
 
@@ -85,6 +85,16 @@ def test_figures_of_ike_are_compared_by_their_units() -> None:
     lost = deepcopy(rows)
     lost[0]["passed"] = False
     assert statuses(rows, lost) == [FAILED, *[SAME] * (len(rows) - 1)]
+
+
+def test_figures_of_connections_are_compared_by_object_and_unit() -> None:
+    rows = [each for each in connections() if verdict(each) is not False]
+    for at, factor, expected in ((0, 0.5, WORSE), (1, 2, BETTER), (2, 0.5, WORSE), (0, 0.99, SAME)):
+        after = deepcopy(rows)
+        after[at]["figure"] *= factor
+        after[at]["figure_runs"] = [factor * each for each in after[at]["figure_runs"]]
+        wanted = [expected if number == at else SAME for number in range(len(rows))]
+        assert statuses(rows, after) == wanted
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sallyport import report
+from sallyport import report, stateful
 from sallyport.errors import InputError
 from sallyport.progress import outcome
 from sallyport.report import cells
@@ -65,11 +65,17 @@ def test_every_test_has_a_section_and_a_line_in_the_summary(whole: Page) -> None
     assert sections == list(KINDS)
     summary = whole.columns("summary")
     assert summary["Test"] == [kind.title for kind in KINDS.values()]
-    others = {"loss": "—", "back-to-back": "—", "recovery": "Failed", "ike-first-packet": "Failed"}
+    others = {
+        "loss": "—",
+        "back-to-back": "—",
+        "recovery": "Failed",
+        "ike-first-packet": "Failed",
+        "tcp-throughput": "Failed",
+    }
     assert summary["Verdict"] == [*(dict.fromkeys(KINDS, "Passed") | others).values()]
     timed = {
         "ike-rekeys": "simulated", "ike-tunnels": f"simulated and {TIMED}", "ike-half-open": "simulated",
-        "ike-first-packet": TIMED, "ike-dead-peer": TIMED,
+        "ike-first-packet": TIMED, "ike-dead-peer": TIMED, **dict.fromkeys(stateful.TESTS, "measured"),
     }  # fmt: skip
     assert summary["Figures"] == [*(dict.fromkeys(KINDS, "simulated") | timed).values()]
     assert "system recovery at 1400 B" in whole.page.inner_text(".overall")
@@ -150,6 +156,15 @@ def test_a_figure_of_ike_has_its_unit_and_its_clock(whole: Page) -> None:
     assert (first["Median"], first["Result"]) == (["1,426.91", "—"], ["Passed", "Failed"])
     said = whole.page.inner_text("#ike-first-packet")
     assert "IKE and its SAs: charon did not say when" in said and "no card's" in said
+
+
+def test_figures_of_connections_have_their_objects(whole: Page) -> None:
+    shown = whole.columns("http-connections")
+    assert (shown["Object B"], shown["Median"]) == (["1,024", "65,536"], ["31,877.25", "1,762.80"])
+    assert (shown["Unit"], shown["Clock"]) == (["1/s", "1/s"], ["tester", "tester"])
+    none = whole.columns("tcp-throughput")
+    assert (none["Median"], none["Least"], none["Result"]) == (["—"], ["—"], ["Failed"])
+    assert "charon" not in whole.page.inner_text("#tcp-throughput")
 
 
 def test_loss_is_frame_size_by_load(whole: Page) -> None:

@@ -78,7 +78,7 @@ class Lab:
         self.world()
 
     def _pass(self, clock: object) -> None:
-        for module in ("run", "start"):
+        for module in ("run", "start", "connections"):
             self._patch.setattr(f"sallyport.trex.{module}.time", clock)
 
     def world(self, **changes: object) -> None:

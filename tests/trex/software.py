@@ -5,6 +5,7 @@ TREX gives one."""
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs/how-to/trex-software.md").read_text()
 LINKS, CONFIG, START, LAB, SEARCH = re.findall(r"```(?:sh|yaml)\n(.*?)```", PAGE, re.S)
+STATEFUL_START = START.replace("--hdrh", "--astf")
 UP_SECONDS, DOWN_SECONDS = 120, 60
 
 
@@ -36,10 +38,10 @@ def client(folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def running(namespace: str, folder: Path, here: Path) -> Iterator[None]:
+def running(namespace: str, folder: Path, here: Path, start: str = START) -> Iterator[None]:
     """TRex with trex_cfg.yaml of `here`, from when it answers. `t-rex-64` is a shell, whose end is
     not that of its child."""
-    words = ["ip", "netns", "exec", namespace, "sh", "-c", f"exec {START}"]
+    words = ["ip", "netns", "exec", namespace, "sh", "-c", f"exec {start}"]
     environment = os.environ | {"OLDPWD": str(here)}
     with (here / "trex.log").open("w") as log:
         trex = subprocess.Popen(
@@ -55,6 +57,21 @@ def running(namespace: str, folder: Path, here: Path) -> Iterator[None]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(trex.pid, signal.SIGTERM)
             trex.wait(timeout=DOWN_SECONDS)
+            deadline = time.monotonic() + DOWN_SECONDS
+            while _locked() and time.monotonic() < deadline:
+                time.sleep(0.2)
+
+
+def _locked() -> bool:
+    """Whether the release's process, a child of that shell, still holds what the next one needs."""
+    try:
+        with Path("/var/run/dpdk/rte/config").open("r+") as config:
+            fcntl.lockf(config, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def _listens(namespace: str) -> bool:

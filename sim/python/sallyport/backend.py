@@ -42,6 +42,7 @@ class Setup:
     rekeys: int = 0  # of tunnels in turn, spread over the measured interval
     line_gbps: int = limits.LINE_GBPS  # of the ports, red and black
     pairs: int = 1  # of ports at once
+    object_bytes: int = 0  # of a stateful test, that clients ask for
 
     @property
     def line_fps(self) -> Fraction:
@@ -75,6 +76,8 @@ class Trial:
     # what of IKE is measured, with `setup.sas` tunnels; see Capabilities
     ike: str | None = None
     ike_flood: int = 1000  # requests a second of the flood in ike-half-open
+    # whose connections come to `fps` full frames a second; see Capabilities
+    stateful: str | None = None
 
     @property
     def repeatable(self) -> bool:
@@ -85,12 +88,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a test of IKE; None: what it is of did not happen."""
+    """A figure of a test of IKE or of connections; None: what it is of did not happen."""
 
     name: str
     value: float | None
-    unit: str  # "1/s", "ms", "ns", "count"
-    clock: str  # "wall": this machine's; "simulated": the chips'; "": of a count
+    unit: str  # "1/s", "Gb/s", "ms", "ns", "count"
+    # "wall": this machine's; "simulated": the chips'; "tester": a real tester's; "": of a count
+    clock: str
 
 
 @dataclass(frozen=True)
@@ -140,10 +144,12 @@ class TrialResult:
     outage_ns: float | None = None
     # of a test of IKE: the longest time between two frames of a stream
     longest_gap_ns: float | None = None
-    figures: list[Figure] = field(default_factory=list)  # of a test of IKE
+    figures: list[Figure] = field(default_factory=list)  # of a test of IKE or of connections
     # by box, chip and counter: "box0.outer.drop_replay"
     dropped: dict[str, int] = field(default_factory=dict)
     rekeys: int = 0
+    resends: bool = False  # TCP sent lost frames again, so they fail no trial
+    served: float = 1.0  # of the rate of connections that was asked for
     checks: list[str] = field(default_factory=list)  # what else went wrong, a sentence each
     simulation: dict | None = None  # sim_cycles, wall_s, cycles_per_s; None: measured on hardware
     # of hardware: what measured it, and how busy that was
@@ -157,13 +163,13 @@ class TrialResult:
     @property
     def passed(self) -> bool:
         """RFC 2544 26.1's zero loss, and nothing else that would make the figure a fluke."""
-        return self.sound and not self.lost
+        return self.sound and (self.resends or not self.lost)
 
     @property
     def reasons(self) -> list[str]:
         """Why it did not pass, a few words or a sentence each."""
         counts = {"reordered": self.reordered, "duplicated": self.duplicated, "corrupted": self.corrupted}
-        found = [f"lost {self.lost} of {self.tx_frames}"] if self.lost else []
+        found = [f"lost {self.lost} of {self.tx_frames}"] if self.lost and not self.resends else []
         found += [f"{count} {name}" for name, count in counts.items() if count]
         return [*found, *(["a queue grew"] if self.queue_grew else []), *self.checks]
 
@@ -188,6 +194,7 @@ class Capabilities:
     without: tuple[str, ...] = ()  # tests that it cannot make
     ike: tuple[str, ...] = ()  # tests of IKE that it can make, of sallyport.ike.MEASURES
     pairs: int = 1  # of ports, which have the load at the same time
+    stateful: tuple[str, ...] = ()  # tests that it can make, of sallyport.stateful.TESTS
 
 
 class TrafficBackend(Protocol):

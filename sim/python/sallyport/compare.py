@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from sallyport import rows
+from sallyport import rows, stateful
 from sallyport.errors import InputError
 from sallyport.ike import MEASURES as MEASURES_OF_IKE
 from sallyport.limits import LINE_GBPS
@@ -29,6 +29,7 @@ SET_BY_TEST = {
     "reset": ("reset",),
     "attack": ("attack", "attack_pct"),
     **dict.fromkeys(MEASURES_OF_IKE, ("figure_name",)),
+    **dict.fromkeys(stateful.TESTS, ("figure_name", "object_bytes")),
 }
 FIGURES = {"load_pct": float, "throughput_pct": float, "loss_pct": float, "passed": bool}
 LEAST_RUNS = 3  # that tell a spread
@@ -55,13 +56,15 @@ class Measure:
 
 _RATES = ("throughput", "tunnels", "latency")  # whose load is a rate without loss
 _IKE = tuple(MEASURES_OF_IKE)
+_STATEFUL = tuple(stateful.TESTS)
 _IKE_WITHOUT_LOSS = tuple(name for name in _IKE if name not in MAKES_LOSS)
 _CALM = (*_RATES, "attack")  # and whose latency is that of boxes that keep up
 MEASURES = (
     Measure("throughput", "% of line", _RATES, lambda r: r["throughput_pct"], 1, spread="throughput_runs_pct"),
     Measure("latency avg", "ns", _CALM, lambda r: (r["latency_ns"] or {}).get("avg"), -1, of_load=True),
     Measure("latency p99", "ns", _CALM, lambda r: (r["latency_ns"] or {}).get("p99"), -1, of_load=True),
-    Measure("rate", "1/s", _IKE, lambda r: _figure(r, "1/s"), 1, spread="figure_runs"),
+    Measure("rate", "1/s", (*_IKE, *_STATEFUL), lambda r: _figure(r, "1/s"), 1, spread="figure_runs"),
+    Measure("answers", "Gb/s", _STATEFUL, lambda r: _figure(r, "Gb/s"), 1, spread="figure_runs"),
     Measure("time", "ms", _IKE, lambda r: _figure(r, "ms"), -1, spread="figure_runs"),
     Measure("simulated time", "ns", _IKE, lambda r: _figure(r, "ns"), -1, spread="figure_runs"),
     Measure("loss", "%", (*_CALM, "loss", *_IKE_WITHOUT_LOSS), lambda r: r["loss_pct"], -1, points=True),
@@ -86,7 +89,7 @@ class Pair:
 
 
 def _figure(row: dict, unit: str) -> float | None:
-    """The figure of a row of IKE, if it has that unit."""
+    """The figure of a row of IKE or of connections, if it has that unit."""
     return row["figure"] if row["unit"] == unit else None
 
 

@@ -42,6 +42,7 @@ _KEY = (
     "seed",
     "line_rate_gbps",
     "duration_s",
+    "object_bytes",
     "goal",
     "max_load_pct",
     "max_share_pct",
@@ -76,6 +77,7 @@ def identity(label: str, test: str, setup: Setup) -> dict:
         "seed": setup.seed,
         "line_rate_gbps": setup.line_gbps,
         "duration_s": setup.measure_ns / 1e9,
+        **({"object_bytes": setup.object_bytes} if setup.object_bytes else {}),
     }
 
 

@@ -43,7 +43,7 @@ def corrected(row: dict, unit: str, digits: int = 0) -> str:
 
 
 def figure(row: dict, value: float | None) -> str:
-    """A figure of a test of IKE, as its unit is written."""
+    """A figure of a test of IKE or of connections, as its unit is written."""
     return count(value) if row["unit"] in ("count", "ns") else fixed(value, 2)
 
 

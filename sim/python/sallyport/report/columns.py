@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from sallyport import stateful
 from sallyport.ike import MEASURES
 from sallyport.report import cells, settings
 from sallyport.report.cells import corrected
@@ -114,7 +115,9 @@ ATTACK = (
     RESULT,
 )
 
-IKE = (
+OBJECT = Column("Object", "B", lambda r: cells.count(r["object_bytes"]))
+
+FIGURES = (
     SIZE,
     Column("Figure", "", lambda r: r["figure_name"], text=True),
     Column("Median", "", lambda r: cells.figure(r, r["figure"])),
@@ -134,7 +137,8 @@ _TABLES = {
     "recovery": RECOVERY,
     "reset": RESET,
     "attack": ATTACK,
-    **dict.fromkeys(MEASURES, IKE),
+    **dict.fromkeys(MEASURES, FIGURES),
+    **dict.fromkeys(stateful.TESTS, (OBJECT, *FIGURES)),
 }
 
 

@@ -51,8 +51,9 @@ def _testers(rows: list[dict]) -> list[tuple[str, str]]:
 
 
 def calibration(rows: list[dict]) -> str:
-    """What a cable showed of the tester that measured rows; nothing to say of simulated ones."""
-    sizes = {cells.sized(row): row["tester"]["cable"] for row in rows if row.get("tester")}
+    """What a cable showed of the tester that measured rows; nothing of simulated rows, and of
+    connections, which have no calibration."""
+    sizes = {cells.sized(row): row["tester"]["cable"] for row in rows if "cable" in (row.get("tester") or {})}
     cables = [
         f"{size} {'at least ' if cable.get('bounded') else ''}{cable['fps']:,.0f} frames a second, "
         f"{cable['latency_ns']['avg'] / 1000:.1f} µs"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sallyport import stateful
 from sallyport.ike import MEASURES
 from sallyport.report import cells, settings
 from sallyport.report.cells import span
@@ -127,7 +128,7 @@ def _attack(rows: list[dict]) -> str:
     return f"{cells.count(lost)} legitimate frames lost under {bad}"
 
 
-def _ike(rows: list[dict]) -> str:
+def _figures(rows: list[dict]) -> str:
     """Every figure, with its clock."""
     return "; ".join(
         f"{row['figure_name']} {cells.figure(row, row['figure'])} {row['unit']}"
@@ -145,7 +146,7 @@ _HEADLINES: dict[str, Callable[[list[dict]], str]] = {
     "recovery": _recovery,
     "reset": _reset,
     "attack": _attack,
-    **dict.fromkeys(MEASURES, _ike),
+    **dict.fromkeys((*MEASURES, *stateful.TESTS), _figures),
 }
 
 

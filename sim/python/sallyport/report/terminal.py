@@ -6,6 +6,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from sallyport import stateful
 from sallyport.ike import MEASURES
 from sallyport.report import cells, settings
 from sallyport.report.cells import corrected, count, latency, micros, percent
@@ -38,7 +39,7 @@ _RATES = (
     ("reordered", lambda r: count(r["reordered"])),
     *_LATENCY,
 )
-_IKE = (
+_FIGURES = (
     _SIZE,
     ("figure", lambda r: r["figure_name"]),
     ("median", lambda r: cells.figure(r, r["figure"])),
@@ -52,7 +53,8 @@ _IKE = (
     _RESULT,
 )
 _COLUMNS = {
-    **dict.fromkeys(MEASURES, _IKE),
+    **dict.fromkeys(MEASURES, _FIGURES),
+    **dict.fromkeys(stateful.TESTS, (("object B", lambda r: count(r["object_bytes"])), *_FIGURES)),
     "tunnels": (("SAs", lambda r: count(r["sas"])), *_RATES),
     "latency": (
         _SIZE,

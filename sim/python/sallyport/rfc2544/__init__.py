@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from sallyport import stateful as connections
 from sallyport.ike import MEASURES
-from sallyport.rfc2544 import attack, back_to_back, ike, latency, loss, recovery, reset, throughput
+from sallyport.rfc2544 import attack, back_to_back, ike, latency, loss, recovery, reset, stateful, throughput
 from sallyport.rfc2544.case import Case
 
 Test = Callable[[Case], Iterator[dict]]
@@ -26,5 +27,6 @@ TESTS: dict[str, Test] = {
     "tunnels": throughput.rows,
     "attack": attack.rows,
     **dict.fromkeys(MEASURES, ike.rows),
+    **dict.fromkeys(connections.TESTS, stateful.rows),
 }
 """By name. `tunnels` is throughput against the number of SAs, a case for each."""

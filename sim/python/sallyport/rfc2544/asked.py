@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 
 from sallyport import report, suites
 from sallyport.backend import Capabilities, Setup, TrafficBackend
 from sallyport.backend_sim import SimBackend, rekey
 from sallyport.errors import InputError
-from sallyport.ike import MEASURES
 from sallyport.progress import Verbosity
-from sallyport.rfc2544 import plan
+from sallyport.rfc2544 import exclusions, plan, quantities
 from sallyport.rfc2544.case import Options
 from sallyport.rfc2544.search import GOALS, Goal
 from sallyport.rows import key
@@ -22,8 +20,7 @@ from sallyport.sweep import Where
 from sallyport.trex.option import backend as trex_backend
 
 BACKENDS = ("sim", "trex")
-MIN_LOAD = Fraction(1, 10_000)  # percent: 149 frames of 64 B a second at 100 Gb/s
-DEFAULT_SIZES, ALL_SIZES, IKE_SIZE = "64,512,1400,1518", "all", "512"
+DEFAULT_SIZES, ALL_SIZES, IKE_SIZE, STATEFUL_SIZE = "64,512,1400,1518", "all", "512", "1400"
 IKE_TUNNELS, IKE_TRIALS, IKE_FLOOD = 16, 3, 1000  # unless the command says otherwise
 
 
@@ -54,6 +51,7 @@ class Asked:
     sas: int | None
     ike_tunnels: int | None
     ike_flood: int | None
+    object_size: str | None
     warmup_us: int | None
     measure_us: int | None
     rekeys: int
@@ -92,31 +90,23 @@ class Asked:
             )
         return where
 
+    def _of(self, group: str) -> bool:
+        """Whether it asks for tests of a group; then it asks for no others (plan.parse_tests)."""
+        return any(part.strip() in (group, *plan.APART[group].tests) for part in self.test.split(","))
+
     @property
     def of_ike(self) -> bool:
-        """Whether it asks for tests of IKE; then it asks for no others (plan.parse_tests)."""
-        return any(part.strip() == plan.IKE or part.strip() in MEASURES for part in self.test.split(","))
+        return self._of(plan.IKE)
+
+    @property
+    def of_connections(self) -> bool:
+        return self._of(plan.STATEFUL)
 
     def setup(self, capabilities: Capabilities) -> Setup:
         """The setup of all trials, without their frames; [InputError] for options that exclude
         each other."""
         chosen = suites.parse(self.suite)
-        if self.boxes == 1 and len({each.fast for each in chosen}) > 1:
-            raise InputError(
-                f"--suite {self.suite} with --boxes 1: the tester pairs frames by their order, and suites with GHASH overtake "
-                "the others: choose suites of one kind, or two boxes"
-            )
-        if self.rekeys and self.boxes == 1:
-            raise InputError("--rekeys with --boxes 1: a rekey is between two boxes")
-        if self.nat_t and self.mode == "transport":
-            raise InputError(
-                "--nat-t with --mode transport: boxes encapsulate tunnels alone (docs/explanation/encrypt-path.md); choose --mode tunnel"
-            )
-        if self.of_ike:
-            self._check_ike()
-        elif self.ike_tunnels or self.ike_flood:
-            name = "--ike-tunnels" if self.ike_tunnels else "--ike-flood"
-            raise InputError(f"{name} is of the tests of IKE: choose --test ike, or leave it out")
+        exclusions.check(self, chosen)
         sas = (self.ike_tunnels or IKE_TUNNELS) if self.of_ike else self.sas or len(chosen)
         option = "--ike-tunnels" if self.of_ike else "--sas"
         if sas % len(chosen):
@@ -146,28 +136,19 @@ class Asked:
             pairs=capabilities.pairs,
         )
 
-    def _check_ike(self) -> None:
-        """[InputError] for options that have no meaning in a test of IKE."""
-        given = {
-            "--sas": (self.sas, "--ike-tunnels says how many tunnels"),
-            "--rekeys": (self.rekeys, "ike-rekeys rekeys each tunnel once"),
-            "--goal": (self.goal != "rfc2544", "nothing is searched"),
-            "--direction": (self.direction != "both", "the traffic goes both ways"),
-        }
-        for option, (there, instead) in given.items():
-            if there:
-                raise InputError(f"{option} with --test {self.test}: {instead}; leave it out")
-
     def options(self, capabilities: Capabilities) -> Options:
         return Options(
-            load=_percent("--load", self.load, "line rate"),
-            share=_percent("--share", self.share, "the theoretical maximum"),
-            latency_at=tuple(_percent("--latency-at", part, "the throughput") for part in self.latency_at.split(",")),
+            load=quantities.percent("--load", self.load, "line rate"),
+            share=quantities.percent("--share", self.share, "the theoretical maximum"),
+            latency_at=tuple(
+                quantities.percent("--latency-at", part, "the throughput") for part in self.latency_at.split(",")
+            ),
             burst_runs=self.burst_runs,
             goal=self.search_goal(capabilities),
             repeats=self.repeat,
             ike_trials=self.trials or IKE_TRIALS,
             ike_flood=self.ike_flood or IKE_FLOOD,
+            objects=quantities.objects(self.object_size),
             latency_measure_ns=None if self.measure_us or self.rekeys else capabilities.latency_measure_ns,
         )
 
@@ -184,7 +165,11 @@ class Asked:
         )
 
     def sizes(self) -> str:
-        return self.frame_size or (ALL_SIZES if self.test == plan.ALL else IKE_SIZE if self.of_ike else DEFAULT_SIZES)
+        if self.frame_size:
+            return self.frame_size
+        if self.test == plan.ALL:
+            return ALL_SIZES
+        return IKE_SIZE if self.of_ike else STATEFUL_SIZE if self.of_connections else DEFAULT_SIZES
 
     def verbosity(self) -> Verbosity:
         if self.quiet:
@@ -212,14 +197,3 @@ class Asked:
         """Leave the rows where they were asked for."""
         if rows:
             report.write_all(rows, self.html_file, self.json_file)
-
-
-def _percent(option: str, text: str, whole: str) -> Fraction:
-    """A percentage as a part of the whole."""
-    try:
-        value = Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"{option} {text!r}: give a number of percent") from None
-    if not MIN_LOAD <= value <= 100:
-        raise InputError(f"{option} {text}: choose {float(MIN_LOAD):f} to 100 percent of {whole}")
-    return value / 100

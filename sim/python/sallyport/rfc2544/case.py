@@ -27,6 +27,7 @@ class Options:
     repeats: int = 1  # searches of a throughput row
     ike_trials: int = 3  # runs of a test of IKE
     ike_flood: int = 1000  # requests a second of its flood
+    objects: tuple[int, ...] = ()  # bytes, of a test of connections; none: as the test has them
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,13 @@ from sallyport.simulator import ROOT, TABLES
 from sallyport.sweep import Cache, ClusterPool, LocalPool, Trials
 from sallyport.trex.option import lab_option
 
-TEST_HELP = f"One of {', '.join(plan.TESTS)}; several with commas; {plan.IKE}: all of IKE; or {plan.ALL}: all others."
+TEST_HELP = (
+    f"One of {', '.join(plan.TESTS)}; several with commas; {plan.IKE}: all of IKE; {plan.STATEFUL}: all of connections; "
+    f"or {plan.ALL}: all others."
+)
 SIZE_HELP = (
     "Sizes with FCS, imix, imix:LETTERS (RFC 6985), largest, all.  "
-    "[default: 64,512,1400,1518; of --test all: all; of IKE: 512]"
+    "[default: 64,512,1400,1518; of --test all: all; of IKE: 512; of connections: 1400]"
 )
 IKE_MOST = 1024  # tunnels: what the standard tables hold
 # Requests a second: in a second enough for charon's threshold; what a sender in Python can do.
@@ -92,6 +95,10 @@ CACHE = ROOT / "build" / "cache" / "trials"
     "--ike-flood",
     type=click.IntRange(*IKE_FLOODS),
     help="Requests a second of the flood in ike-half-open, 100 to 20000; default 1000.",
+)
+@click.option(
+    "--object-size",
+    help="Bytes of objects in the tests of connections, 64k for KiB, several with commas; default 1k, 64k or 1024k.",
 )
 @click.option("--warmup-us", type=click.IntRange(1), help="Default 50; of TRex 5 s.")
 @click.option(

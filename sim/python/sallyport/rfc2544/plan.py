@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from sallyport import stateful
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import InputError
 from sallyport.ike import MEASURES
@@ -18,6 +19,8 @@ from sallyport.rfc2544.sizes import Sizes
 ALL = "all"
 # Every test of IKE. They need root and strongSwan and are timed, so `all` leaves them out.
 IKE = "ike"
+# Every test of connections. They need a tester in another mode.
+STATEFUL = "stateful"
 # Tests whose outcome hardly depends on the frame size: `all` has them with these alone.
 FEW_SIZES = ("64", "1400", "imix")
 FEW = ("reset", "tunnels", "attack")
@@ -30,26 +33,41 @@ TABLE_SAS = {"standard": 1024, "full": 65536}
 Run = Callable[[str, Trial], TrialResult]
 
 
+@dataclass(frozen=True)
+class Apart:
+    """Tests that have a command of their own, and why."""
+
+    tests: tuple[str, ...]
+    why: str
+
+
+APART = {
+    IKE: Apart(tuple(MEASURES), "tests of IKE have tunnels of their own"),
+    STATEFUL: Apart(tuple(stateful.TESTS), "tests of connections want TRex in another mode"),
+}
+
+
 def parse_tests(text: str, capabilities: Capabilities) -> list[str]:
-    """`"throughput,loss"`, `ike` or `all`, those that the tester can do, as names of TESTS."""
+    """`"throughput,loss"`, `ike`, `stateful` or `all`, those that the tester can do, as names of
+    TESTS."""
     cannot = [name for name, kinds in (("reset", capabilities.resets), ("attack", capabilities.attacks)) if not kinds]
     cannot += capabilities.without
-    cannot += [name for name in MEASURES if name not in capabilities.ike]
+    apart = [name for group in APART.values() for name in group.tests]
+    cannot += [name for name in apart if name not in (*capabilities.ike, *capabilities.stateful)]
     if text == ALL:
-        return [name for name in TESTS if name not in (*cannot, *MEASURES)]
+        return [name for name in TESTS if name not in (*cannot, *apart)]
     parts = [part.strip() for part in text.split(",")]
-    names = [name for part in parts for name in (MEASURES if part == IKE else [part])]
+    names = [name for part in parts for name in (APART[part].tests if part in APART else (part,))]
     for name in names:
         if name not in TESTS:
-            raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, {IKE}, or {ALL}")
+            raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, {', '.join(APART)}, or {ALL}")
         if name in cannot:
             raise InputError(
                 f"--backend {capabilities.name} has no test {name!r} (docs/reference/rfc2544.md); choose another one"
             )
-    if 0 < sum(name in MEASURES for name in names) < len(names):
-        raise InputError(
-            f"--test {text}: tests of IKE have tunnels of their own; give the others a command of their own"
-        )
+    for group in APART.values():
+        if 0 < sum(name in group.tests for name in names) < len(names):
+            raise InputError(f"--test {text}: {group.why}; give the others a command of their own")
     return list(dict.fromkeys(names))
 
 
@@ -75,6 +93,9 @@ def cases(
                 found += [case(name, label, replace(each, sas=count)) for count in _counts(each)]
             elif name == "attack":
                 found.append(case(name, label, replace(each, boxes=1, direction="decrypt")))
+            elif name in stateful.TESTS:
+                objects = options.objects or (stateful.TESTS[name].object_bytes,)
+                found += [case(name, label, replace(each, object_bytes=size)) for size in objects]
             else:
                 found.append(case(name, label, each))
     # Cases of the same boxes behind each other: a simulation is configured once for them.

@@ -13,11 +13,13 @@ from sallyport.errors import InputError
 from sallyport.simulator import CORE_MHZ
 from sallyport.trex import frames
 from sallyport.trex.lab import REKEY, Lab, TesterPort
-from sallyport.trex.process import Client, Refused, folder
+from sallyport.trex.process import STATEFUL, Client, Refused, folder
 from sallyport.trex.streams import MOST_LATENCY_STREAMS
 from sallyport.tunnels import MAX_TUNNELS
 
 SHORTEST_NS = 100_000_000  # of a trial that TRex begins and ends
+# How a server is started, for tests of frames and for tests of connections.
+STL_START, ASTF_START = "'./t-rex-64 -i', without --astf", "'./t-rex-64 -i --astf'"
 
 
 def setup(lab: Lab, asked: Setup) -> None:
@@ -112,19 +114,20 @@ def trial(lab: Lab, asked: Trial, interactive: Callable[[], bool]) -> None:
 def connect(lab: Lab, client: Client) -> str:
     """Reach the server, and check its version against the lab file; returns the version."""
     tester = lab.tester
+    kind, start = ("ASTFClient", ASTF_START) if client.mode == STATEFUL else ("STLClient", STL_START)
     client.call(
-        "STLClient", server=tester.host, sync_port=tester.sync_port, async_port=tester.async_port, username="sallyport"
+        kind, server=tester.host, sync_port=tester.sync_port, async_port=tester.async_port, username="sallyport"
     )
     try:
         client.call("connect")
     except Refused as error:
         if "mismatch" in str(error).lower():
             raise InputError(
-                f"{lab.where} and the client in {folder(lab)} do not fit together ({error}); run the server as './t-rex-64 -i', "
-                "without --astf, and take the client of the same release"
+                f"{lab.where} and the client in {folder(lab)} do not fit together ({error}); run the server as {start}, "
+                "and take the client of the same release"
             ) from None
         raise InputError(
-            f"{lab.where} cannot be reached ({error}); start it there with './t-rex-64 -i', and see that TCP ports {tester.sync_port} and "
+            f"{lab.where} cannot be reached ({error}); start it there with {start}, and see that TCP ports {tester.sync_port} and "
             f"{tester.async_port} are open"
         ) from None
     version = str(client.call("get_server_version").get("version", "unknown"))
@@ -162,8 +165,17 @@ def ports(lab: Lab, client: Client) -> dict:
             )
         if lab.promiscuous and info["prom_supported"] != "yes":
             raise InputError(f"{where}: it cannot be promiscuous; write promiscuous: false in {lab.file}")
+    _take(lab, client)
+    drivers = dict.fromkeys(str(info.get("driver", "unknown")) for info in there)
+    return {"driver": ", ".join(drivers), "ports": [end.mac for end in lab.ends]}
+
+
+def _take(lab: Lab, client: Client) -> None:
+    """Take the ports, and leave nothing of an earlier user there. A stateful server has one user of
+    all its ports."""
+    ports = {} if client.mode == STATEFUL else {"ports": lab.ports}
     try:
-        client.call("acquire", ports=lab.ports, force=lab.tester.force)
+        client.call("acquire", force=lab.tester.force, **ports)
     except Refused as error:
         raise InputError(
             f"{lab.where}: ports {' and '.join(map(str, lab.ports))} cannot be taken ({error}); wait until their user releases them, "
@@ -171,14 +183,15 @@ def ports(lab: Lab, client: Client) -> dict:
         ) from None
     try:
         if lab.tester.force:
-            client.call("stop", ports=lab.ports)
-        client.call("remove_all_streams", ports=lab.ports)
+            client.call("stop", **ports)
+        if client.mode == STATEFUL:
+            client.call("clear_profile")
+        else:
+            client.call("remove_all_streams", **ports)
         if lab.promiscuous:
             client.call("set_port_attr", ports=lab.ports, promiscuous=True)
     except Refused as error:
         raise InputError(f"{lab.where}: its ports cannot be prepared ({error}); see TRex's console there") from None
-    drivers = dict.fromkeys(str(info.get("driver", "unknown")) for info in there)
-    return {"driver": ", ".join(drivers), "ports": [end.mac for end in lab.ends]}
 
 
 def next_hop(lab: Lab, client: Client, end: TesterPort) -> str:

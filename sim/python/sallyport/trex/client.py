@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only code that touches TRex's client, and a program of its own: `python client.py FOLDER`,
-with the package `trex` in FOLDER.
+"""The only code that touches TRex's client, and a program of its own: `python client.py FOLDER
+MODE`, with the package `trex` in FOLDER and the mode of its server, stl or astf.
 
 The client is under the GPL, so it is neither part of this tree nor loaded into the process of
 `sallyport`. This program calls the client's public API by name and knows nothing of tests. One JSON
 object a line. In: {"id", "call", "args"}, where an argument {"class", "args"} is an object of that
-class of the API and {"bytes"} is base64. Out: {"id", "result"} or {"id", "error", "kind"}. `kind`
-is "refused" (TRex said no), "lost" (its server went away) or "import". The end of the input stops
+class of the API and {"bytes"} is base64. An object may have "set", values of its parts by name, and
+"calls", methods that are called on it. Out: {"id", "result"} or {"id", "error", "kind"}. `kind` is
+"refused" (TRex said no), "lost" (its server went away) or "import". The end of the input stops
 traffic and gives the ports back.
 """
 
@@ -18,7 +19,8 @@ import re
 import sys
 import traceback
 
-NAMES = re.compile(r"STL\w+|[a-z]\w*")  # nothing that begins with an underscore
+NAMES = re.compile(r"(STL|ASTF)\w+|[a-z]\w*")  # nothing that begins with an underscore
+CLIENTS = ("STLClient", "ASTFClient")  # of stateless and of stateful servers
 
 
 def plain(value):
@@ -36,8 +38,17 @@ def build(api, value):
         return value
     if set(value) == {"bytes"}:
         return base64.b64decode(value["bytes"])
-    arguments = {name: build(api, each) for name, each in value.get("args", {}).items()}
-    return named(api, value["class"])(**arguments)
+    made = named(api, value["class"])(**arguments_of(api, value))
+    for part, values in value.get("set", {}).items():
+        for name, each in values.items():
+            setattr(named(made, part), name, each)
+    for step in value.get("calls", []):
+        named(made, step["call"])(**arguments_of(api, step))
+    return made
+
+
+def arguments_of(api, value):
+    return {name: build(api, each) for name, each in value.get("args", {}).items()}
 
 
 def named(owner, name):
@@ -49,8 +60,8 @@ def named(owner, name):
 def answer(api, clients, request):
     """Do one request; `clients` keeps the client, once there is one."""
     call = request["call"]
-    arguments = {name: build(api, each) for name, each in request.get("args", {}).items()}
-    if call == "STLClient":
+    arguments = arguments_of(api, request)
+    if call in CLIENTS:
         clients.append(named(api, call)(**arguments))
         return None
     result = named(clients[-1], call)(**arguments)
@@ -82,7 +93,7 @@ def serve(api, say):
                 client.disconnect(stop_traffic=True, release_ports=True)
 
 
-def main(folder):
+def main(folder, mode):
     # TRex's client prints; its text must not get between the lines.
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -93,7 +104,7 @@ def main(folder):
 
     sys.path[0] = folder
     try:
-        api = importlib.import_module("trex.stl.api")
+        api = importlib.import_module(f"trex.{mode}.api")
     except (Exception, KeyboardInterrupt) as error:
         say({"id": 0, "error": f"{type(error).__name__}: {error}", "kind": "import"})
         return
@@ -104,7 +115,7 @@ def main(folder):
 if __name__ == "__main__":
     status = 0
     try:
-        main(sys.argv[1])
+        main(*sys.argv[1:3])
     except BaseException:
         traceback.print_exc()
         status = 1

@@ -21,6 +21,7 @@ from sallyport.trex.lab import Lab
 
 PROGRAM = Path(__file__).with_name("client.py")
 VARIABLE = "TREX_CLIENT"
+STATELESS, STATEFUL = "stl", "astf"  # modes of a server
 # for the slowest call: streams by the thousand, or a server that does not answer
 ANSWER_SECONDS = 60.0
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -52,16 +53,16 @@ def folder(lab: Lab) -> Path:
 
 
 class Client:
-    """A running client. Its calls are short, so that an interrupted one is not waited for; answers
-    that come late are dropped."""
+    """A running client of a server in `mode`, stl or astf. Its calls are short, so that an
+    interrupted one is not waited for; answers that come late are dropped."""
 
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
+    def __init__(self, lab: Lab, mode: str = STATELESS) -> None:
+        self.mode = mode
         path = folder(lab)
         self._errors = tempfile.TemporaryFile(mode="w+", errors="replace")  # noqa: SIM115 - as long as the process
         try:
             self._process = subprocess.Popen(
-                [lab.tester.python, str(PROGRAM), str(path)],
+                [lab.tester.python, str(PROGRAM), str(path), mode],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

@@ -4,7 +4,6 @@ to red port."""
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -16,14 +15,15 @@ import click
 
 from sallyport import suites
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
-from sallyport.errors import CheckFailed, InputError
-from sallyport.trex import alone, boxes, calibration, checks, outcome, samples, start, streams
+from sallyport.errors import InputError
+from sallyport.stateful import TESTS
+from sallyport.trex import alone, boxes, calibration, checks, directions, outcome, samples, start, stateful, streams
 from sallyport.trex import lab as lab_file
-from sallyport.trex.process import Client, Lost, Refused, lost
+from sallyport.trex.ending import ending
+from sallyport.trex.process import STATEFUL, STATELESS, Client, Lost, Refused
 from sallyport.trex.rekeys import Rekeys
 from sallyport.trex.run import Run
 
-WAYS = {"both": (0, 1), "encrypt": (0,), "decrypt": (1,)}
 # Of a trial, unless the command line says otherwise (RFC 2544 24 and 26.2).
 WARMUP_NS, MEASURE_NS, LATENCY_NS = 5_000_000_000, 60_000_000_000, 120_000_000_000
 
@@ -95,6 +95,7 @@ class TrexBackend:
             line_gbps=self.lab.line_rate_gbps,
             pairs=self.lab.pairs,
             without=alone.WITHOUT if self.lab.alone else (),
+            stateful=() if self.lab.alone else tuple(TESTS),
         )
 
     def check(self, setup: Setup, tests: Collection[str] = ()) -> None:
@@ -102,9 +103,15 @@ class TrexBackend:
         if "reset" in tests:
             for kind in self.lab.all_resets:
                 checks.reset(self.lab, kind, self._interactive)
+        connections = [test for test in tests if test in TESTS]
+        if connections:
+            stateful.check(self.lab, setup, connections)
         if not (self._configured or self._cable):
             boxes.configure(self.lab)
             self._configured = True
+        if connections:
+            self._connected(STATEFUL)
+            return
         client = self._connected()
         if self._start_ms is None:
             try:
@@ -135,11 +142,12 @@ class TrexBackend:
             raise InputError(f"{self.lab.where} does not go on ({error}); see its console") from None
         self._sampled.add(repr(setup))
 
-    def _connected(self) -> Client:
-        """The client with the ports taken and the boxes' addresses known."""
+    def _connected(self, mode: str = STATELESS) -> Client:
+        """The client with the ports taken and the boxes' addresses known. All trials of a command
+        have one mode."""
         if self._client:
             return self._client
-        client = Client(self.lab)
+        client = Client(self.lab, mode)
         try:
             version = checks.connect(self.lab, client)
             self._about = {"server": f"{self.lab.tester.host}:{self.lab.tester.sync_port}", "version": version}
@@ -168,31 +176,31 @@ class TrexBackend:
         """Raises [CheckFailed] if TRex is lost on the way or refuses; what came before
         stays good."""
         self._check(trial.setup)
-        client = self._connected()
+        client = self._connected(STATEFUL if trial.stateful else STATELESS)
         checks.trial(self.lab, trial, self._interactive)
+        if trial.stateful:
+            return self._of_connections(trial, client)
         sent = alone.counted(trial) if self._alone else trial
         ways = self._ways(trial.setup)
         if self._alone:
             ways = [self._alone.way(way, sent) for way in ways]
         run = Run(self.lab, client, ways, self._on_progress)
-        try:
+        with ending(self.lab, run.stop, self.close):
             self._learnt(trial.setup, run)
             if self._alone:
                 self._alone.prepare(trial.setup, sent.burst or 0)
             before = {} if self._cable else boxes.counters(self.lab)
             result = self._trial(trial, sent, ways, run)
             return result if self._cable else self._with_counters(result, before, bool(trial.attack))
-        except boxes.Unanswered as error:
-            raise CheckFailed(f"{error}; see whether it still runs, and go on with --resume") from None
-        except Lost as error:
-            self.close()
-            raise lost(self.lab, error) from None
-        except Refused as error:
-            self._stop(run)
-            raise CheckFailed(f"{self.lab.where} refused a trial ({error}); see its console") from None
-        except BaseException:  # Ctrl-C most of all
-            self._stop(run)
-            raise
+
+    def _of_connections(self, trial: Trial, client: Client) -> TrialResult:
+        """A stateful trial."""
+        traffic = stateful.traffic(self.lab, client, self._on_progress)
+        with ending(self.lab, traffic.stop, self.close):
+            stateful.prepare(client, self._ways(trial.setup, "both"))
+            before = boxes.counters(self.lab)
+            result = stateful.trial(self.lab, traffic, trial, {**self._named(), "lab": str(self.lab.file)})
+            return self._with_counters(result, before, attacked=False)
 
     def _with_counters(self, result: TrialResult, before: boxes.Counters, attacked: bool) -> TrialResult:
         """The result with the boxes' drops since `before`, or with the reason why these
@@ -204,22 +212,12 @@ class TrexBackend:
         hidden = [] if attacked or not self._alone else alone.hidden(self.lab, result.lost, dropped)
         return replace(result, dropped=dropped, checks=[*result.checks, *hidden])
 
-    def _stop(self, run: Run) -> None:
-        with contextlib.suppress(Lost, Refused):
-            run.stop()
+    def _named(self) -> dict:
+        """What rows say of the tester."""
+        return {name: value for name, value in self._about.items() if name != "ports"}
 
     def _ways(self, setup: Setup, direction: str = "") -> list[streams.Way]:
-        """The directions of a setup, or all, of each pair of ports."""
-        numbers = WAYS[direction or setup.direction]
-        return [self._way(setup, number, pair) for pair in range(self.lab.pairs) for number in numbers]
-
-    def _way(self, setup: Setup, way: int, pair: int) -> streams.Way:
-        at = 2 * pair + way
-        here, there = self.lab.ends[at], self.lab.ends[at ^ 1]
-        # Of boxes that are a bump in the wire the next hop is the far host, which is TRex's
-        # other port.
-        dst = there.mac if setup.mode == "transport" else self._next_hops[at]
-        return streams.Way(way, here.port, there.port, here.mac, dst, here.vlan, pair=pair)
+        return directions.of(self.lab, self._next_hops, setup, direction)
 
     def _learnt(self, setup: Setup, run: Run) -> None:
         """Bridges learn where both ports are, that which only receives too."""
@@ -256,8 +254,7 @@ class TrexBackend:
             failure = command.failure() if command else None
             failed = [*([failure] if failure else []), *rekeys.finish()]
             rekeyed = rekeys.done
-        about = {name: value for name, value in self._about.items() if name != "ports"}
         cable = self._calibration.get(calibration.name(setup.mix))  # what it carried of such frames
-        tester = outcome.tester(about | {"lab": str(lab.file), "start_ms": self._start_ms, "cable": cable}, run)
+        tester = outcome.tester(self._named() | {"lab": str(lab.file), "start_ms": self._start_ms, "cable": cable}, run)
         result = outcome.of(lab, asked, trial, ways, loads, run, seconds, tester)
         return replace(result, checks=[*result.checks, *failed], rekeys=rekeyed)

@@ -16,6 +16,8 @@ MULTIPLIER = re.compile(r"\d+(\.\d+)?(((k|m|g)?(bpsl1|pps|bps))|%)?")
 
 
 class STLClient:
+    mode = "stl"
+
     def __init__(self, username="user", server="localhost", sync_port=4501, async_port=4500):
         validate("server", server, str)
         validate("sync_port", sync_port, int)
@@ -77,6 +79,11 @@ class STLClient:
         self._call("connect", connected=False)
         if not self._world.reachable:
             raise STLError(f"*** [RPC] - Failed to get server response from tcp://{self._server}:{self._sync}")
+        if self._world.mode != self.mode:
+            raise STLError(
+                f"RPC configuration mismatch - server RPC configuration: '{self._world.mode.upper()}', "
+                f"client RPC configuration: '{self.mode.upper()}'"
+            )
         if self._world.mismatch:
             raise STLError(
                 "\x1b[1mVersion mismatch: your client version is too new to be supported by the server\x1b[0m"

@@ -30,6 +30,7 @@ class Port:
 @dataclass
 class World:
     version: str = "v3.08"
+    mode: str = "stl"  # that the server was started in: stl, or astf with --astf
     reachable: bool = True
     mismatch: bool = False
     ports: list = field(
@@ -77,6 +78,8 @@ class World:
     die_at: str = ""
     slow: str = ""  # "method:n": its n-th call takes 30 s
     refuse: dict = field(default_factory=dict)  # method: what the server says instead of doing it
+    fail: int = 0  # connections of a stateful trial that give up
+    errors: dict = field(default_factory=dict)  # further counters of the servers of such a trial
     # a file with the time in seconds, for tests that let it pass; else time passes by itself
     clock: str = ""
     log: str = ""  # a file for all calls and streams, a JSON object a line
