@@ -213,14 +213,15 @@ $(SCALA) boards sallyport.boards.Elaborate $$($(ENV) python -m boards.top --boar
   --out $(3) --version $(VERSION) $(4) && $(ENV) python -m boards.top --board $(1) --chip $(2) --out $(3) $(5)
 endef
 
-# The gates of the core's clock, 6 levels and 3.0 ns, and of the SLRs of its pblock, 60 % of LUTs,
-# block RAM and URAM, are in the script. Logic in Aurora's clock, 402.83 MHz, has to do with half
-# the levels, and logic in the MAC's, 322.27 MHz, with 4.
+# The gates of the core's clock, 6 levels and 3.0 ns, and of its SLRs, 60 % of LUTs, block RAM and
+# URAM, are in the scripts. Logic in Aurora's clock, 402.83 MHz, has to do with half the levels, and
+# logic in the MAC's, 322.27 MHz, with 4.
 synth-check: setup ## area, depth, delays of full chips in BOARD's shells, by yosys, in build/synth
 	@for chip in inner outer crypto; do \
 	  $(call board_rtl,$(BOARD),$$chip,build/synth/rtl/$$chip,--full) && \
 	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3/2.2' --clock 'mac_*Clock=4/2.8' \
-	    --slrs $$($(ENV) python -m boards.top --board $(BOARD) --chip $$chip --core-slrs) || exit 1; done
+	    --slrs $$($(ENV) python -m boards.top --board $(BOARD) --chip $$chip --core-slrs) && \
+	  $(ENV) python scripts/slr_check.py $$chip build/synth/rtl/$$chip build/synth/$${chip^}Shell.json || exit 1; done
 
 route_rtl := build/route/rtl/stamp
 $(route_rtl): $(shell_sources) build.mill | setup $(compiled)

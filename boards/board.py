@@ -11,9 +11,11 @@ from typing import Any
 
 import yaml
 
+from boards import places
+from boards.places import Place
+
 DATA = Path(__file__).with_name("data")
 CHIPS = ("inner", "crypto", "outer")
-PATHS = ("encrypt", "decrypt")  # of the crypto chip
 FULL = "full"
 VARIANTS: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("variants.yaml").read_text())
 LINE_RATE_MHZ = 25781.25
@@ -152,29 +154,12 @@ class Board:
                     raise self._wrong(f"chip {chip} uses {qsfp}, which is not among qsfps")
             if len(self.used_qsfps(chip)) != len(set(self.used_qsfps(chip))):
                 raise self._wrong(f"chip {chip} uses a QSFP twice")
-            self._check_lanes(chip)
+            for problem in places.problems(role):
+                raise self._wrong(f"chip {chip}: {problem}")
             for other in role["links"]:
                 back = self.raw["chips"].get(other, {}).get("links", {}).get(chip)
                 if back is None or len(back) != len(role["links"][other]):
                     raise self._wrong(f"the link from {chip} to {other} has not as many QSFPs as the one back")
-
-    def _check_lanes(self, chip: str) -> None:
-        farm, lanes = self.farm_slr(chip), self.lane_slrs(chip)
-        if farm is None or not lanes:
-            if farm is not None or lanes:
-                raise self._wrong(f"chip {chip}: give both farm_slr and lane_slrs, or none")
-            return
-        for path, slrs in lanes.items():
-            if path not in PATHS:
-                raise self._wrong(f"chip {chip}: lane_slrs has {path}, which is none of {', '.join(PATHS)}")
-            for lane, slr in enumerate(slrs):
-                if slr not in self.core_slrs(chip):
-                    raise self._wrong(f"chip {chip}: SLR{slr} of {path} lane {lane} is not among core_slrs")
-                if abs(slr - farm) > 1:
-                    raise self._wrong(
-                        f"chip {chip}: {path} lane {lane} in SLR{slr} is two borders away from SLR{farm}, its"
-                        " farm_slr: a way crosses one"
-                    )
 
     def mac(self, chip: str) -> Qsfp | None:
         """The cage of a chip's 100GbE port, none on the crypto chip."""
@@ -192,15 +177,20 @@ class Board:
         ]
 
     def core_slrs(self, chip: str) -> list[int]:
+        """Of the core's cells but for its places."""
         return self.raw["chips"][chip]["core_slrs"]
 
-    def farm_slr(self, chip: str) -> int | None:
-        """Where packets are dispatched to lanes and merged behind them; none without lanes."""
-        return self.raw["chips"][chip].get("farm_slr")
-
     def lane_slrs(self, chip: str) -> dict[str, list[int]]:
-        """Of each direction, the SLR of each lane."""
+        """Of each direction, the SLR of each lane; none on a chip without lanes."""
         return self.raw["chips"][chip].get("lane_slrs", {})
+
+    def places(self, chip: str) -> list[Place]:
+        """What of the core has SLRs of its own."""
+        return places.places(self.raw["chips"][chip])
+
+    def slrs(self, chip: str) -> list[int]:
+        """All that the core is in."""
+        return places.slrs(self.raw["chips"][chip])
 
     def ports(self, chip: str) -> list[Port]:
         """All top-level ports of a chip, in the file's order; those of QSFPs that it does not use

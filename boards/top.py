@@ -115,12 +115,12 @@ def channels(board: Board, chip: str) -> int:
 @click.option("--out", type=click.Path(path_type=Path), help="folder of the shell's files")
 @click.option("--shell-options", is_flag=True, help="print what the shell is elaborated with instead")
 @click.option("--variant", default=FULL, show_default=True, help="one of boards/variants.yaml")
-@click.option("--core-slrs", is_flag=True, help="print how many SLRs the core's pblock has instead")
+@click.option("--core-slrs", is_flag=True, help="print how many SLRs the core is in instead")
 def main(board_name: str, chip: str, out: Path | None, shell_options: bool, variant: str, core_slrs: bool) -> None:
     """Write a chip's top and the constraints of its crossings."""
     board = Board.load(board_name).with_variant(variant)
     if core_slrs:
-        click.echo(len(board.core_slrs(chip)))
+        click.echo(len(board.slrs(chip)))
         return
     if shell_options:
         counts = {

@@ -168,7 +168,7 @@ def area(kinds: Counter) -> dict[str, int]:
     type=click.IntRange(1, xcvu9p.SLRS),
     default=xcvu9p.SLRS,
     show_default=True,
-    help="SLRs that the pblock of the core allows.",
+    help="SLRs that the core is in.",
 )
 def main(
     top: str,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an XCVU9P has, in all and in the SLRs that a core's pblock allows."""
+"""What an XCVU9P has, in all and in some of its SLRs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def percent(used: Mapping[str, int], slrs: int = SLRS) -> dict[str, float]:
 
 def violations(used: Mapping[str, int], slrs: int, most: float) -> list[str]:
     """A sentence for each resource that would fill `slrs` SLRs to more than `most` percent."""
-    where = "the device" if slrs == SLRS else f"the {slrs} SLRs of its pblock"
+    where = "the device" if slrs == SLRS else f"{slrs} SLRs"
     return [
         f"{share} % of the {key.upper()} of {where} exceed {most:g} %"
         for key, share in percent(used, slrs).items()

@@ -18,7 +18,7 @@ import click
 
 from boards import corundum, xdc
 from boards.board import CHIPS, Board
-from boards.check import lint, top, ways
+from boards.check import borders, lint, top, ways
 
 WORK = Path("build/boards/check")
 CORES = Path("build/rtl")
@@ -81,6 +81,11 @@ def main(skip_lint: bool, names: tuple[str, ...]) -> None:
             report.check(core, lambda chip=chip, folder=folder: top.core_problems(folder, xdc.core(chip)))
         else:
             report.absent(core, f"neither {CORES / chip} nor a top has {xdc.core(chip)}.sv")
+        if folder:
+            report.check(
+                f"{xdc.core(chip)}: borders between SLRs",
+                lambda chip=chip, folder=folder: borders.problems(boards, chip, folder, WORK / "borders" / chip),
+            )
         if folder and boards[0].lane_slrs(chip):
             report.check(
                 f"{xdc.core(chip)}: ways to lanes",

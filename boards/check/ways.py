@@ -11,9 +11,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from boards import xdc
 from boards.check import netlist
+from boards.places import SLR_STAGE
 
+FARM = "LaneFarm"
 WAY = "LaneWay"
 FAR = "io_far_"
 FROM_ALL = {"clock", "reset"}
@@ -23,10 +24,10 @@ INSTANCE = re.compile(r"^\s+(\w+) (\w+) \($", re.MULTILINE)
 
 def problems(rtl: Path, work: Path) -> list[str]:
     """Of all lanes and ways in a folder of generated Verilog."""
-    farms = sorted(path.stem for path in rtl.glob(f"{xdc.FARM}*.sv"))
+    farms = sorted(path.stem for path in rtl.glob(f"{FARM}*.sv"))
     ways = sorted(path.stem for path in rtl.glob(f"{WAY}*.sv"))
     if not farms or not ways:
-        return [f"{rtl} has no {xdc.FARM} or no {WAY}"]
+        return [f"{rtl} has no {FARM} or no {WAY}"]
     found = []
     for farm in farms:
         found += _lane_problems(farm, _module(rtl, farm, work))
@@ -61,7 +62,7 @@ def _lane_problems(farm: str, module: dict[str, Any]) -> list[str]:
 
 def _way_problems(way: str, module: dict[str, Any]) -> list[str]:
     """Far ports with less than two stages in a row, or with a load that is none."""
-    stages = [cell for cell in module["cells"].values() if re.fullmatch(rf"{xdc.SLR_STAGE}(_\d+)?", cell["type"])]
+    stages = [cell for cell in module["cells"].values() if re.fullmatch(rf"{SLR_STAGE}(_\d+)?", cell["type"])]
     into: dict[int, int] = {}  # bits behind a stage to those before it
     for cell in stages:
         for port, bits in cell["connections"].items():

@@ -120,26 +120,44 @@ def test_floorplan_runs(tmp_path: Path, board: str, chip: str):
     assert len(blocks) == len(set(blocks)) and set(filled) == set(blocks)
 
 
-def test_each_lane_has_its_slr(tmp_path: Path):
-    """The stages of the ways are taken out of the farm's pblock, which would keep them from
-    the border."""
-    board = Board.load("vcu1525")
-    result = run_constraint("floorplan", xdc.floorplan(board, "crypto"), tmp_path, {})
-    area = dict(result.of("resize_pblock")[i][::2] for i in range(len(result.of("resize_pblock"))))
-    for path, slrs in board.lane_slrs("crypto").items():
-        assert [area[f"pblock_lane_{path}_{lane}"] for lane in range(4)] == [f"SLR{slr}" for slr in slrs]
-    assert area["pblock_farm"] == "SLR1"
-    names = [" ".join(call) for call in result.of("get_cells")]
-    assert sum(f"NAME =~ */{xdc.lane('decrypt', 3)}" in name for name in names) == 1
-    assert [call[0] for call in result.of("add_cells_to_pblock")[:3]] == ["pblock_core", "pblock_farm", "pblock_core"]
-
-
-def test_a_variant_with_fewer_lanes_is_placed(tmp_path: Path):
-    few = {"get_cells": "expr {[string match {*lane_[23]_far*} $options] ? {} : {cell}}"}
-    result = run_constraint("floorplan", xdc.floorplan(Board.load("vcu1525"), "crypto"), tmp_path, few)
+def placed(tmp_path: Path, board: Board, chip: str, scenario: dict[str, str] | None = None) -> dict[str, str]:
+    """SLRs of each pblock of a floorplan."""
+    result = run_constraint("floorplan", xdc.floorplan(board, chip), tmp_path, scenario or {})
     assert result.errors == ""
-    lanes = [call[0] for call in result.of("create_pblock") if "lane" in call[0]]
-    assert lanes == [f"pblock_lane_{path}_{lane}" for path in ("encrypt", "decrypt") for lane in range(2)]
+    return {call[0].removeprefix("pblock_"): call[2] for call in result.of("resize_pblock")}
+
+
+def test_each_lane_has_its_slr(tmp_path: Path):
+    """The stages of a way go to either end, but those at the farm stay there."""
+    board = Board.load("vcu1525")
+    area = placed(tmp_path, board, "crypto")
+    for path, slrs in board.lane_slrs("crypto").items():
+        assert [area[f"lane_{path}_{lane}"] for lane in range(4)] == [f"SLR{slr}" for slr in slrs]
+        assert area[f"farm_{path}"] == area[f"near_{path}"] == "SLR1"
+    assert area["core"] == "SLR1 SLR2" and area["core_reset"] == "SLR1"
+    assert [area[f"way_encrypt_{lane}"] for lane in range(4)] == ["SLR0 SLR1", "SLR1", "SLR1 SLR2", "SLR1 SLR2"]
+    # In Vivado the last pblock that takes a cell has it.
+    assert list(area).index("near_decrypt") > list(area).index("way_decrypt_3")
+
+
+def test_parts_and_banks_have_their_slrs(tmp_path: Path):
+    area = placed(tmp_path, Board.load("xupp3r"), "inner")
+    assert (area["core"], area["paths_encrypt"], area["paths_decrypt"]) == ("SLR1", "SLR0 SLR1", "SLR1 SLR2")
+    banks = [area[f"paths_decrypt_selectors_memory_banks_{bank}"] for bank in range(4)]
+    assert banks == ["SLR0", "SLR0", "SLR0", "SLR1"]
+
+
+@pytest.mark.parametrize(
+    ("chip", "pattern", "names"),
+    [
+        ("crypto", "*lane_[23]_far*", [f"lane_{path}_{lane}" for path in ("encrypt", "decrypt") for lane in (2, 3)]),
+        ("crypto", "*banks_[123]*", [f"engine_decrypt_fetch_keys_table_0_memory_banks_{bank}" for bank in (1, 2, 3)]),
+    ],
+)
+def test_a_variant_with_fewer_cells_is_placed(tmp_path: Path, chip: str, pattern: str, names: list[str]):
+    few = {"get_cells": f"expr {{[string match {{{pattern}}} $options] ? {{}} : {{cell}}}}"}
+    board = Board.load("vcu1525")
+    assert placed(tmp_path, board, chip).keys() - placed(tmp_path, board, chip, few).keys() == set(names)
 
 
 def floorplan(tmp_path: Path, scenario: dict[str, str]) -> tcl.Run:
@@ -169,10 +187,20 @@ def test_what_the_floorplan_does_not_find_it_leaves_alone(tmp_path: Path):
     assert not any("USER_SLL_REG" in call for call in result.of("set_property"))
 
 
-def test_a_floorplan_that_finds_no_lane_stops_the_run(tmp_path: Path):
-    none = {"get_cells": "expr {[string match {*_far*} $options] ? {} : {cell}}"}
-    result = run_constraint("floorplan", xdc.floorplan(Board.load("vcu1525"), "crypto"), tmp_path, none)
-    assert "no lane is left in the netlist under its name" in result.errors
+@pytest.mark.parametrize(
+    ("chip", "cells", "kind"),
+    [
+        ("crypto", "*[0-9]_far*", "lanes"),
+        ("crypto", "*stage_5*", "near ends of ways"),
+        ("crypto", "*banks_*", "table engine/decrypt/fetch/keys/table_0/memory"),
+        ("inner", "*hairpin*", "part paths/encrypt/hairpin"),
+        ("outer", "*core_reset_stage*", "the core's reset"),
+    ],
+)
+def test_a_floorplan_that_does_not_find_a_kind_stops_the_run(tmp_path: Path, chip: str, cells: str, kind: str):
+    none = {"get_cells": f"expr {{[string match {{{cells}}} $options] ? {{}} : {{cell}}}}"}
+    result = run_constraint("floorplan", xdc.floorplan(Board.load("vcu1525"), chip), tmp_path, none)
+    assert f"no cell of {kind} is left in the netlist under its name" in result.errors
 
 
 def test_xdc_takes_constraints_alone(tmp_path: Path):
@@ -274,8 +302,25 @@ def test_a_synchroniser_of_a_constant_is_left_alone(tmp_path: Path):
         (("pins: BE16", "pin: BE16"), "unknown key pin"),
         (("inner: [qsfp0], outer", "inner: [], outer"), "has not as many QSFPs as the one back"),
         (("farm_slr: 1", "farm_slr: 0"), "encrypt lane 2 in SLR2 is two borders away from SLR0"),
-        (("encrypt: [0, 1", "encrypt: [0, 3"), "SLR3 of encrypt lane 1 is not among core_slrs"),
-        (("farm_slr: 1, ", ""), "give both farm_slr and lane_slrs, or none"),
+        (("encrypt: [0, 1", "encrypt: [0, 3"), r"lane_slrs of encrypt has SLRs \[0, 3, .*: give one or more of 0 to 2"),
+        (
+            ("core_slrs: [1]", "core_slrs: [0, 1, 2]"),
+            r"vcu1525.yaml: chip inner: core_slrs has SLRs \[0, 1, 2\], which span two .* parts, tables or lane_slrs",
+        ),
+        (
+            ("core_slrs: [1, 2]", "core_slrs: [0, 2]"),
+            r"chip crypto: core_slrs has SLRs \[0, 2\], which span two borders",
+        ),
+        (("core_slrs: [1]", "core_slrs: []"), r"core_slrs has SLRs \[\]: give one or more"),
+        (
+            ("paths/decrypt: [0, 1]", "paths/decrypt: [0, 2]"),
+            r"part paths/decrypt has SLRs \[0, 2\], which span two borders",
+        ),
+        (
+            ("      paths/decrypt/selectors: [1]\n", ""),
+            "bank 0 of table paths/decrypt/selectors/memory in SLR2 is two borders away from SLR0",
+        ),
+        (("    farm_slr: 1\n", ""), "give both farm_slr and lane_slrs, or none"),
         (("{encrypt: [0", "{outbound: [0"), "lane_slrs has outbound, which is none of encrypt, decrypt"),
     ],
 )

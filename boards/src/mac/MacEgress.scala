@@ -4,7 +4,6 @@ package sallyport.boards.mac
 import chisel3._
 import chisel3.util._
 import sallyport.boards.clocks.{AsyncFifo, CrossingReset, ResetSynchronizer, SlrPipe}
-import sallyport.common.crossing.SlrStage
 import sallyport.common.stream.{MacBeat, PacketStream, RegisterSlice}
 
 /**
@@ -16,7 +15,7 @@ import sallyport.common.stream.{MacBeat, PacketStream, RegisterSlice}
  * twice. `in` waits while the queue is full, and while the MAC is in reset. Frames of 503 beats or
  * more would never leave. `error` on the last beat goes with it.
  *
- * The core may be in another SLR: [[SlrStage]]s are behind `in`.
+ * The core may be in another SLR: the [[SlrPipe]] behind `in` has registers for the border.
  *
  * A reset of either side empties the queue. A frame that has partly reached the MAC then ends with
  * a beat of one byte with `error`, so it is sent with a bad FCS. If the core was inside a frame,
