@@ -2,7 +2,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike packages strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check route-check calibrate-delays board-check board-parts bitstreams first-run program corundum clean
+.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike packages apt-repository strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check route-check calibrate-delays board-check board-parts bitstreams first-run program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -113,6 +113,9 @@ ike: setup ## build/strongswan/*.so: charon's plugin, strongSwan 5.9.8 (docs/how
 
 packages: setup ## build/packages/*.deb of sallyctl and sallyportd, for amd64, arm64 and loong64
 	@$(ENV) mgmt/packaging/build.sh
+
+apt-repository: ## build/apt of build/packages, signed by gpg's secret KEY
+	@mgmt/packaging/repository.sh "$(KEY)"
 
 strongswan-sm: ## strongSwan with SM2, SM3 and SM4, in build/strongswan-sm (docs/how-to/ike-sm.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan-sm

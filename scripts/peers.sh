@@ -19,8 +19,9 @@ declare -A packages=(
   [prometheus]="prometheus"
   [nginx]="nginx-light openssl"
   [frr]="frr"
+  [apt]="apt-utils gpg"
 )
-peers=(wireshark slurm linux prometheus nginx frr)
+peers=(wireshark slurm linux prometheus nginx frr apt)
 
 wanted=("${peers[@]}")
 if [ -n "${1:-}" ]; then
