@@ -14,6 +14,7 @@ import yaml
 from sallyport.backend import Trial, TrialResult
 from sallyport.errors import CheckFailed, InputError
 from sallyport.stateful import TESTS, Wire
+from sallyport.trex.connections import Connections, Look
 from tests.support.replay import Result, sallyport
 from tests.trex.lab import BOX_MAC, MAC, Lab, fields, setup
 from tests.trex.test_refusals import refused
@@ -127,12 +128,42 @@ def test_boxes_that_take_no_frame_serve_nothing(lab: Lab) -> None:
     [
         ("err_c_tuple_err", "ran out of addresses and ports (7)"),
         ("err_s_nf_throttled", "took connections too slowly (7)"),
+        ("rss_redirect_drops", "dropped packets between its cores (7)"),
     ],
 )
-def test_what_trex_did_not_manage_is_said_of_trex(lab: Lab, counter: str, reason: str) -> None:
-    stateful(lab, errors={counter: 7})
-    result = lab.backend().run_trial(made())
-    assert result.reasons == [f"TRex at 192.0.2.10:4501 {reason}"]
+def test_what_trex_did_not_manage_is_said_of_a_trial_that_fails(lab: Lab, counter: str, reason: str) -> None:
+    stateful(lab, errors={counter: 7}, capacity_fps=2000)
+    reasons = lab.backend().run_trial(made()).reasons
+    assert reasons[-1] == f"TRex at 192.0.2.10:4501 {reason}" and "was served" in reasons[0]
+    # TCP sends a refused packet again, and TRex tries a full queue again: neither fails a trial.
+    stateful(lab, errors={counter: 7}, queue_full=1)
+    assert lab.backend().run_trial(made()).passed
+
+
+@pytest.mark.parametrize("sends", [0.9, 0.94])
+def test_a_trex_that_begins_too_few_connections_is_named(lab: Lab, sends: float) -> None:
+    stateful(lab, sends=sends, cpu_util=100.0)
+    reasons = lab.backend().run_trial(made()).reasons
+    assert reasons == [
+        f"{100 * sends:.1f} % of the rate asked for was served",
+        f"TRex at 192.0.2.10:4501 began {100 * sends:.1f} % of the connections asked for, was 100 % busy",
+    ]
+
+
+def test_a_server_that_answers_too_late_ends_the_trial_by_one_sentence(lab: Lab) -> None:
+    stateful(lab)
+    backend = lab.backend()
+    assert lab.clock
+    late = Connections._read
+
+    def read(self: Connections, began: float) -> Look:
+        lab.clock and lab.clock.sleep(10)
+        return late(self, began)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Connections, "_read", read)
+        with pytest.raises(CheckFailed, match="answered too late to measure 6 s of a trial; choose a longer"):
+            backend.run_trial(made())
 
 
 def test_a_trial_in_ipv6(lab: Lab) -> None:
@@ -232,6 +263,7 @@ def test_a_search_finds_what_the_boxes_carry_and_reports_it(lab: Lab, tmp_path: 
         (["--test", "stateful", "--sas", "2"], "--sas with --test stateful: the hosts share the boxes' policies"),
         (["--test", "stateful", "--object-size", "0"], "--object-size '0': give sizes of 1 to 1073741824 bytes"),
         (["--test", "stateful", "--object-size", "1m"], "--object-size '1m': give sizes of 1 to 1073741824 bytes"),
+        (["--test", "stateful", "--goal", "pdr"], "--goal pdr with --test stateful: TCP sends lost frames again"),
         (["--test", "loss", "--object-size", "1k"], "--object-size is of the tests of connections"),
         (["--test", "stateful", "--direction", "encrypt"], "connections go both ways"),
     ],

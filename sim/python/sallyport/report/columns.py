@@ -123,7 +123,7 @@ FIGURES = (
     Column("Median", "", lambda r: cells.figure(r, r["figure"])),
     Column("Unit", "", lambda r: r["unit"], text=True),
     Column("Clock", "", lambda r: r["clock"] or cells.DASH, text=True),
-    Column("Runs", "", lambda r: cells.count(r["trials"])),
+    Column("Runs", "", lambda r: cells.count(r.get("trials_at_load", r["trials"]))),
     Column("Least", "", lambda r: cells.figure(r, min(r["figure_runs"], default=None))),
     Column("Most", "", lambda r: cells.figure(r, max(r["figure_runs"], default=None))),
     TX,

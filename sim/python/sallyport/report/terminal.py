@@ -45,7 +45,7 @@ _FIGURES = (
     ("median", lambda r: cells.figure(r, r["figure"])),
     ("unit", lambda r: r["unit"]),
     ("clock", lambda r: r["clock"] or cells.DASH),
-    ("runs", lambda r: count(r["trials"])),
+    ("runs", lambda r: count(r.get("trials_at_load", r["trials"]))),
     ("least", lambda r: cells.figure(r, min(r["figure_runs"], default=None))),
     ("most", lambda r: cells.figure(r, max(r["figure_runs"], default=None))),
     _TX,

@@ -57,6 +57,7 @@ def _of_connections(asked: Asked) -> None:
             "--sas": (asked.sas, "the hosts share the boxes' policies"),
             "--rekeys": (asked.rekeys, "its trials have none"),
             "--direction": (asked.direction != "both", "connections go both ways"),
+            "--goal pdr": (asked.goal == "pdr", "TCP sends lost frames again"),
             "--loss-tolerance": (asked.loss_tolerance is not None, "TCP sends lost frames again"),
             "--repeat": (asked.repeat > 1, "a command searches once"),
         },

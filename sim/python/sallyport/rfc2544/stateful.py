@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from statistics import median
 
 from sallyport.backend import Trial, TrialResult
 from sallyport.rfc2544 import search
@@ -17,7 +18,8 @@ WIDTH = 0.005  # of the last interval: TCP's rates vary by more than a tenth of 
 
 
 def rows(case: Case) -> Iterator[dict]:
-    """A search by the command's goal. The rows are of the best trial, or else of the last one."""
+    """A search by the command's goal. Figures are medians of the trials at the rate that it found;
+    the other columns are of a good one of them, or else of the last trial."""
     made: list[TrialResult] = []
 
     def run(fps: Fraction, measure_ns: int) -> TrialResult:
@@ -29,15 +31,17 @@ def rows(case: Case) -> Iterator[dict]:
     at_load = [trial for trial in made if trial.intended_fps == found.fps]
     shown = next((trial for trial in reversed(at_load) if trial.passed), made[-1])
     for number, figure in enumerate(shown.figures):
+        runs = [_rounded(trial.figures[number].value) for trial in at_load]
         yield case.row(
             shown,
             len(made),
             found.fps,
             figure_name=figure.name,
-            figure=_rounded(figure.value) if found.best else None,
+            figure=_rounded(median(runs)) if found.best else None,
             unit=figure.unit,
             clock=figure.clock,
-            figure_runs=[_rounded(trial.figures[number].value) for trial in at_load],
+            figure_runs=runs,
+            trials_at_load=len(runs),
         )
 
 

@@ -64,6 +64,7 @@ class Connections:
     last: Look | None = None
     busiest: dict[str, float] = field(default_factory=dict)  # percent of TRex's cores
     queue_full: int = 0
+    port_errors: int = 0
 
     def run(self, trial: Trial, wire: Wire) -> None:
         """Send and measure, and wait for the end."""
@@ -104,6 +105,11 @@ class Connections:
         for name in ("cpu", "rx_cpu"):
             self.busiest[name] = max(self.busiest.get(name, 0.0), number(everything.get(f"{name}_util")))
         self.queue_full = int(number(everything.get("queue_full")))
+        self.port_errors = sum(
+            int(number(stats.get(str(port), {}).get(name)))
+            for port in self.lab.ports
+            for name in ("ierrors", "oerrors")
+        )
         sides = [{name: number(value) for name, value in traffic.get(side, {}).items()} for side in SIDES]
         frames = [
             sum(int(number(stats.get(str(port), {}).get(name))) for port in self.lab.ports)
