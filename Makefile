@@ -224,7 +224,8 @@ synth-check: setup ## area, depth, delays of full chips in BOARD's shells, by yo
 	  $(call board_rtl,$(BOARD),$$chip,build/synth/rtl/$$chip,--full) && \
 	  $(ENV) python scripts/synth_check.py $${chip^}Shell build/synth/rtl/$$chip --clock 'links_*_clock=3/2.2' --clock 'mac_*Clock=4/2.8' \
 	    --slrs $$($(ENV) python -m boards.top --board $(BOARD) --chip $$chip --core-slrs) && \
-	  $(ENV) python scripts/slr_check.py $$chip build/synth/rtl/$$chip build/synth/$${chip^}Shell.json || exit 1; done
+	  $(ENV) python scripts/slr_check.py $$chip build/synth/rtl/$$chip build/synth/$${chip^}Shell.json && \
+	  $(ENV) python -m boards.check.borders $$chip build/synth/rtl/$$chip || exit 1; done
 
 route_rtl := build/route/rtl/stamp
 $(route_rtl): $(shell_sources) build.mill | setup $(compiled)

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from boards import places
+from boards import place_errors, places
 from boards.places import Place
 
 DATA = Path(__file__).with_name("data")
@@ -149,13 +149,13 @@ class Board:
         for chip, role in self.raw["chips"].items():
             if chip not in CHIPS:
                 raise self._wrong(f"chip {chip}: chips are {', '.join(CHIPS)}")
+            for problem in place_errors.problems(role):
+                raise self._wrong(f"chip {chip}: {problem}")
             for qsfp in self.used_qsfps(chip):
                 if qsfp not in self.qsfps:
                     raise self._wrong(f"chip {chip} uses {qsfp}, which is not among qsfps")
             if len(self.used_qsfps(chip)) != len(set(self.used_qsfps(chip))):
                 raise self._wrong(f"chip {chip} uses a QSFP twice")
-            for problem in places.problems(role):
-                raise self._wrong(f"chip {chip}: {problem}")
             for other in role["links"]:
                 back = self.raw["chips"].get(other, {}).get("links", {}).get(chip)
                 if back is None or len(back) != len(role["links"][other]):

@@ -15,6 +15,18 @@ PATHS = ("encrypt", "decrypt")  # of the crypto chip
 SLR_STAGE = "SlrStage"
 FARM = "farm"  # in either path: dispatch and merge, the lanes and the ways to them
 RESET = "core_reset"  # the stages of the core's reset in the fabric
+PORTS = "core_ports"  # the stages in the fabric that are next to the core's ports
+OUTSIDE = {RESET, PORTS}  # of the core
+
+# Of a way into the core the last stage, of a way out of it the first one.
+PORT_STAGES = (
+    "io_rx_stage_2",
+    "io_in_ready_stage_2",
+    "pipe/io_out_stage",
+    "io_link_rx_stage_2",
+    "io_link_up_stage_2",
+    "coreAsks_stage",
+)
 
 # Stages of a way to a lane at the farm's end, whose logic they leave or enter.
 NEAR_STAGES = (
@@ -54,13 +66,14 @@ def places(role: Role) -> list[Place]:
     earlier one."""
     return [
         Place(RESET, (f"{RESET}_stage*",), reset_slrs(role), "the core's reset", SLR_STAGE),
-        *(Place(_name(path), (path,), tuple(slrs), f"part {path}") for path, slrs in _parts(role).items()),
+        Place(PORTS, PORT_STAGES, tuple(role["core_slrs"]), "stages at the core's ports", SLR_STAGE),
+        *(Place(_name(path), (path,), tuple(slrs), f"part {path}") for path, slrs in parts_of(role).items()),
         *(
             Place(_name(bank(table, number)), (bank(table, number),), (slr,), f"table {table}")
-            for table, slrs in _tables(role).items()
+            for table, slrs in tables_of(role).items()
             for number, slr in enumerate(slrs)
         ),
-        *(place for path, slrs in _lanes(role).items() for place in _of_path(role["farm_slr"], path, slrs)),
+        *(place for path, slrs in lanes_of(role).items() for place in _of_path(role["farm_slr"], path, slrs)),
     ]
 
 
@@ -89,48 +102,6 @@ def reset_slrs(role: Role) -> tuple[int, ...]:
     return (1,) if len(slrs(role)) == SLRS else tuple(role["core_slrs"])
 
 
-def problems(role: Role) -> Iterator[str]:
-    """Errors in the keys of one chip."""
-    regions = {"core_slrs": role["core_slrs"], **{f"part {path}": found for path, found in _parts(role).items()}}
-    banks = {f"table {table}": found for table, found in _tables(role).items()}
-    lanes = {f"lane_slrs of {path}": found for path, found in _lanes(role).items()}
-    for what, found in (regions | banks | lanes).items():
-        if not found or not set(found) <= set(range(SLRS)):
-            yield f"{what} has SLRs {found}: give one or more of 0 to {SLRS - 1}"
-    for what, found in regions.items():
-        if found and reach(found) > 1:
-            yield (
-                f"{what} has SLRs {found}, which span two borders: give one, or two side by side, and name what is"
-                " elsewhere in parts, tables or lane_slrs"
-            )
-    yield from _lane_problems(role)
-    for table, found in _tables(role).items():
-        logic = _around(role, table)
-        for number, slr in enumerate(found):
-            if far := [other for other in logic if abs(other - slr) > 1]:
-                yield (
-                    f"bank {number} of table {table} in SLR{slr} is two borders away from SLR{far[0]}, where its"
-                    " logic may be: give the table's part the SLR between them"
-                )
-
-
-def _lane_problems(role: Role) -> Iterator[str]:
-    lanes = _lanes(role)
-    if ("farm_slr" in role) != bool(lanes):
-        yield "give both farm_slr and lane_slrs, or none"
-        return
-    for path, found in lanes.items():
-        if path not in PATHS:
-            yield f"lane_slrs has {path}, which is none of {', '.join(PATHS)}"
-        farm = role["farm_slr"]
-        for number, slr in enumerate(found):
-            if abs(slr - farm) > 1:
-                yield (
-                    f"{path} lane {number} in SLR{slr} is two borders away from SLR{farm}, its farm_slr: a way crosses"
-                    " one"
-                )
-
-
 def _of_path(farm: int, path: str, found: Sequence[int]) -> Iterator[Place]:
     """Dispatch and merge in one SLR, each lane in its own, the stages between them in either but
     for those at the near end."""
@@ -147,25 +118,19 @@ def _way(path: str, number: int | str, stage: str) -> str:
     return f"{path}/{FARM}/lane_{number}_way/{stage}"
 
 
-def _around(role: Role, table: str) -> list[int]:
-    """SLRs of the logic of a table: those of the innermost part around it."""
-    parts = [path for path in _parts(role) if f"{table}/".startswith(f"{path}/")]
-    return _parts(role)[max(parts, key=len)] if parts else role["core_slrs"]
-
-
 def _apart(role: Role) -> list[list[int]]:
-    return [*_parts(role).values(), *_tables(role).values(), *_lanes(role).values()]
+    return [*parts_of(role).values(), *tables_of(role).values(), *lanes_of(role).values()]
 
 
-def _parts(role: Role) -> dict[str, list[int]]:
+def parts_of(role: Role) -> dict[str, list[int]]:
     return role.get("parts", {})
 
 
-def _tables(role: Role) -> dict[str, list[int]]:
+def tables_of(role: Role) -> dict[str, list[int]]:
     return role.get("tables", {})
 
 
-def _lanes(role: Role) -> dict[str, list[int]]:
+def lanes_of(role: Role) -> dict[str, list[int]]:
     return role.get("lane_slrs", {})
 
 

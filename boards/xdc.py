@@ -90,11 +90,13 @@ def _area(slrs: Iterable[int]) -> str:
 
 
 def _pblock(name: str, cells: str, area: str) -> list[str]:
+    """A hard one: Vivado moves cells out of a soft one behind the first placement (UG912)."""
     block = f"pblock_{name}"
     return [
         f"create_pblock {block}",
         f"add_cells_to_pblock [get_pblocks {block}] {cells}",
         f"resize_pblock [get_pblocks {block}] -add {{{area}}}",
+        f"set_property IS_SOFT FALSE [get_pblocks {block}]",
     ]
 
 
@@ -124,6 +126,7 @@ def _places(board: Board, chip: str) -> list[str]:
         "  create_pblock pblock_$name",
         "  add_cells_to_pblock [get_pblocks pblock_$name] $cells",
         "  resize_pblock [get_pblocks pblock_$name] -add $slrs",
+        "  set_property IS_SOFT FALSE [get_pblocks pblock_$name]",
         "}",
         "foreach {kind count} [array get placed] {",
         '  if {!$count} { error "no cell of $kind is left in the netlist under its name: the floorplan placed none" }',
@@ -161,9 +164,10 @@ def floorplan(board: Board, chip: str) -> str:
     lines += _pblock("pcie", _cells(PCIE), board.pcie["region"])
     lines += [
         "# Of a chain of register stages the pair that meets an SLR's border goes into the border's own registers.",
+        "# Stages that carry the same to several SLRs stay apart.",
         f"foreach stage [get_cells -quiet -hierarchical -filter {{{_named(SLR_STAGE)}}}] {{",
         '  set registers [get_cells -quiet -hierarchical -filter "PARENT == $stage && IS_SEQUENTIAL"]',
-        "  if {[llength $registers]} { set_property USER_SLL_REG TRUE $registers }",
+        "  if {[llength $registers]} { set_property -dict {USER_SLL_REG TRUE DONT_TOUCH TRUE} $registers }",
         "}",
         *_pcie_clocks(board),
         "",

@@ -4,17 +4,24 @@ gives to its cells are at most two, side by side. So no way crosses two borders.
 
 Ports of the core count as cells in `core_slrs`, since the fabric has registers there, and its reset
 as one in the SLR of its last stage. Lanes are black boxes: boards/check/ways.py reads their ways.
+
+`make board-check` has small tables, which may lack banks. `python -m boards.check.borders CHIP RTL`
+follows those of a bitstream.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import click
+
 from boards import xdc
-from boards.board import Board
+from boards.board import CHIPS, Board
 from boards.check import banks, netlist
 from boards.check.clocks import REGISTER
 from boards.check.instances import Instances
@@ -113,3 +120,22 @@ def _register_names(module: dict[str, Any]) -> dict[str, str]:
     nets = {bit: net for net, it in module["netnames"].items() if not it.get("hide_name") for bit in it["bits"]}
     registers = {name: cell for name, cell in module["cells"].items() if REGISTER.match(cell["type"])}
     return {name: nets.get(cell["connections"]["Q"][0], name) for name, cell in registers.items()}
+
+
+@click.command()
+@click.argument("chip", type=click.Choice(CHIPS))
+@click.argument("rtl", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def main(chip: str, rtl: Path) -> None:
+    """Follow all ways of CHIP's core in folder RTL, on each board."""
+    boards = [Board.load(name) for name in Board.names()]
+    with TemporaryDirectory() as work:
+        found = problems(boards, chip, rtl, Path(work))
+    for problem in found:
+        click.echo(problem, err=True)
+    if not found:
+        click.echo(f"{chip}: no way crosses two borders")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

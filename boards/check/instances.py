@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from boards.places import RESET, Place
+from boards.places import OUTSIDE, Place
 
 
 class Instances:
@@ -15,7 +15,7 @@ class Instances:
     def __init__(self, modules: dict[str, Any], top: str, places: list[Place]) -> None:
         self.modules = modules
         self.types = dict(self._below(top, ""))
-        self.places = [place for place in places if place.name != RESET]
+        self.places = [place for place in places if place.name not in OUTSIDE]
         self.placed = {
             path: place for path, kind in self.types.items() for place in self.places if place.has(path, kind)
         }

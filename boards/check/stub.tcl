@@ -160,7 +160,8 @@ proc do_get_hw_devices {options rest} { return "xcvu9p_0" }
 proc do_get_ports {options rest} { return [lindex $rest 0] }
 proc do_current_design {options rest} { return design }
 proc do_current_project {options rest} { return project }
-proc do_get_pblocks {options rest} { return [lindex $rest 0] }
+# All of them without a name: as after the floorplan of any chip.
+proc do_get_pblocks {options rest} { return [expr {[llength $rest] ? [lindex $rest 0] : "pblock_core pblock_pcie"}] }
 # Reports of a good design, in Vivado's layout (UG906), as `-return_string` gives them.
 foreach {command file} {
   check_timing check_timing report_timing_summary timing_summary report_bus_skew bus_skew report_cdc cdc

@@ -108,6 +108,7 @@ class Ways:
         return inputs, outputs
 
     def _box(self, name: str) -> Through:
+        """Registers behind its inputs and before its outputs, as a lane has."""
         outputs = self.ports(name, "output")
         return Through({port: set() for port in outputs}, set(outputs), set(self.ports(name, "input")))
 

@@ -72,14 +72,14 @@ proc step_constrain {} {
   read_xdc -unmanaged $chip(floorplan)
   apply_waivers
   write_checkpoint -force [checkpoint constrain]
-  say constrain "the core fills its pblock's [core_area]"
+  foreach block [lsort [get_pblocks]] { say constrain "$block has [block_area $block]" }
   foreach sentence [netlist_violations] { say constrain "the gate will stop at $sentence" }
 }
 
-# Shares of the core's pblock, which end placements early if they are large. The last column of the
-# table is the per cent (UG906).
-proc core_area {} {
-  set report [report_utilization -pblocks [get_pblocks pblock_core] -return_string]
+# Shares of a pblock that its own cells have, which end placements early if they are large. The last
+# column of the table is the per cent (UG906).
+proc block_area {block} {
+  set report [report_utilization -pblocks [get_pblocks $block] -return_string]
   set shares {}
   foreach site {"CLB LUTs" "CLB Registers" "Block RAM Tile" "URAM"} {
     if {[regexp -line "^\\| $site\\*? +\\|.*\\| +<?(\[\\d.\]+) \\|$" $report -> percent]} { lappend shares "$site $percent %" }
@@ -135,7 +135,7 @@ proc write_reports {step} {
   file mkdir $reports
   report_utilization -hierarchical -hierarchical_depth 4 -file [file join $reports utilization.rpt]
   report_utilization -slr -file [file join $reports slr.rpt]
-  report_utilization -pblocks [get_pblocks pblock_core] -file [file join $reports pblock_core.rpt]
+  report_utilization -pblocks [get_pblocks] -file [file join $reports pblocks.rpt]
   report_timing_summary -max_paths 20 -file [file join $reports timing.rpt]
   report_clock_interaction -file [file join $reports clock_interaction.rpt]
   report_cdc -details -file [file join $reports cdc.rpt]

@@ -24,7 +24,7 @@ proc step_synth {} {
   # a pin.
   read_xdc -unmanaged $chip(ports)
   # Delays of a few cycles stay flip-flops: placement can spread those, and there are two for
-  # each LUT.
-  synth_design -top $chip(top) -part $chip(part) -verilog_define SYNTHESIS -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8
+  # each LUT. Equal registers stay apart, for each of them may be in another SLR.
+  synth_design -top $chip(top) -part $chip(part) -verilog_define SYNTHESIS -flatten_hierarchy rebuilt -directive PerformanceOptimized -shreg_min_size 8 -keep_equivalent_registers
   write_checkpoint -force [checkpoint synth]
 }

@@ -231,10 +231,11 @@ def test_a_crossing_whose_cells_are_gone_stops_the_run(described, tmp_path: Path
     assert run_flow(description, tmp_path).status == 0
 
 
-def test_the_shares_of_the_pblock_are_told_after_synthesis(described, tmp_path: Path):
+def test_the_shares_of_the_pblocks_are_told_after_synthesis(described, tmp_path: Path):
     result = run_flow(described(), tmp_path, last="constrain")
     told = "CLB LUTs 29.00 %, CLB Registers 17.01 %, Block RAM Tile 51.99 %, URAM 57.81 %"
-    assert f"constrain: the core fills its pblock's {told}\n" in result.output
+    assert f"constrain: pblock_core has {told}\n" in result.output
+    assert f"constrain: pblock_pcie has {told}\n" in result.output
 
 
 def test_what_no_placement_mends_is_told_after_synthesis(described, tmp_path: Path):

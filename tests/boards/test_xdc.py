@@ -136,8 +136,23 @@ def test_each_lane_has_its_slr(tmp_path: Path):
         assert area[f"farm_{path}"] == area[f"near_{path}"] == "SLR1"
     assert area["core"] == "SLR1 SLR2" and area["core_reset"] == "SLR1"
     assert [area[f"way_encrypt_{lane}"] for lane in range(4)] == ["SLR0 SLR1", "SLR1", "SLR1 SLR2", "SLR1 SLR2"]
+    assert area["core_ports"] == "SLR1 SLR2"
     # In Vivado the last pblock that takes a cell has it.
     assert list(area).index("near_decrypt") > list(area).index("way_decrypt_3")
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_no_pblock_is_soft(tmp_path: Path, chip: str):
+    """Vivado takes cells out of soft ones behind the first placement."""
+    result = run_constraint("floorplan", xdc.floorplan(Board.load("xupp3r"), chip), tmp_path, {})
+    hard = [call[2] for call in result.of("set_property") if call[:2] == ["IS_SOFT", "FALSE"]]
+    assert sorted(hard) == sorted(call[0] for call in result.of("create_pblock"))
+
+
+def test_stages_are_not_merged(tmp_path: Path):
+    """Those that carry the same to several lanes may be in several SLRs."""
+    result = run_constraint("floorplan", xdc.floorplan(Board.load("xupp3r"), "crypto"), tmp_path, {})
+    assert [call for call in result.of("set_property") if "DONT_TOUCH TRUE" in call[1]]
 
 
 def test_parts_and_banks_have_their_slrs(tmp_path: Path):
@@ -321,6 +336,16 @@ def test_a_synchroniser_of_a_constant_is_left_alone(tmp_path: Path):
             "bank 0 of table paths/decrypt/selectors/memory in SLR2 is two borders away from SLR0",
         ),
         (("    farm_slr: 1\n", ""), "give both farm_slr and lane_slrs, or none"),
+        (("    farm_slr: 1\n", "    farm_slr:\n"), "farm_slr is None: give one of 0 to 2"),
+        (
+            ("    parts:\n      paths", "    part:\n      paths"),
+            "chip inner: unknown key part: choose of mac, links, core_slrs",
+        ),
+        (("    core_slrs: [1]\n", ""), "chip inner: core_slrs missing"),
+        (("core_slrs: [1]", "core_slrs: 1"), r"core_slrs is 1: give a list of SLRs, such as \[1, 2\]"),
+        (("paths/decrypt: [0, 1]", "paths/decrypt: 1"), "paths/decrypt in parts is 1: give a list of SLRs"),
+        (("      paths/decrypt: [0, 1]", "      paths_encrypt: [0, 1]"), "two pblocks would be called paths_encrypt"),
+        (("      paths/decrypt: [0, 1]", "      mac: [0, 1]"), "two pblocks would be called mac"),
         (("{encrypt: [0", "{outbound: [0"), "lane_slrs has outbound, which is none of encrypt, decrypt"),
     ],
 )
