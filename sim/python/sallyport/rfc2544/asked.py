@@ -12,7 +12,7 @@ from sallyport.backend import Capabilities, Setup, TrafficBackend
 from sallyport.backend_sim import SimBackend, rekey
 from sallyport.errors import InputError
 from sallyport.progress import Verbosity
-from sallyport.rfc2544 import exclusions, plan, quantities
+from sallyport.rfc2544 import plan, quantities
 from sallyport.rfc2544.case import Options
 from sallyport.rfc2544.search import GOALS, Goal
 from sallyport.rows import key
@@ -103,10 +103,9 @@ class Asked:
         return self._of(plan.STATEFUL)
 
     def setup(self, capabilities: Capabilities) -> Setup:
-        """The setup of all trials, without their frames; [InputError] for options that exclude
-        each other."""
+        """The setup of all trials, without their frames, of options that do not exclude each other
+        (exclusions.py)."""
         chosen = suites.parse(self.suite)
-        exclusions.check(self, chosen)
         sas = (self.ike_tunnels or IKE_TUNNELS) if self.of_ike else self.sas or len(chosen)
         option = "--ike-tunnels" if self.of_ike else "--sas"
         if sas % len(chosen):

@@ -14,7 +14,7 @@ from sallyport.backend import Trial, TrialResult
 from sallyport.errors import CheckFailed
 from sallyport.options import SUITE_HELP, chips_option, core_mhz_option, crypto_option, seed_option
 from sallyport.progress import Progress
-from sallyport.rfc2544 import plan
+from sallyport.rfc2544 import exclusions, plan
 from sallyport.rfc2544.asked import BACKENDS, Asked
 from sallyport.rfc2544.search import GOALS
 from sallyport.rfc2544.sizes import parse as parse_sizes
@@ -134,6 +134,7 @@ def rfc2544_command(**given: object) -> None:
     with Progress(asked.verbosity()) as progress, closing(asked.backend(progress.within)) as backend:
         capabilities = backend.capabilities()
         names = plan.parse_tests(asked.test, capabilities)
+        exclusions.check(asked)
         setup, options, where = asked.setup(capabilities), asked.options(capabilities), asked.where(capabilities)
         sizes = parse_sizes(asked.sizes(), setup)
 

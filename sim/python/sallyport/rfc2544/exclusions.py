@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sallyport import suites
 from sallyport.errors import InputError
-from sallyport.suite import Suite
-
-if TYPE_CHECKING:
-    from sallyport.rfc2544.asked import Asked
+from sallyport.rfc2544.asked import Asked
 
 
-def check(asked: Asked, suites: tuple[Suite, ...]) -> None:
+def check(asked: Asked) -> None:
     """[InputError] for the first option that does not go with another one."""
-    if asked.boxes == 1 and len({each.fast for each in suites}) > 1:
+    if asked.boxes == 1 and len({each.fast for each in suites.parse(asked.suite)}) > 1:
         raise InputError(
             f"--suite {asked.suite} with --boxes 1: the tester pairs frames by their order, and suites with GHASH overtake "
             "the others: choose suites of one kind, or two boxes"
