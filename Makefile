@@ -108,7 +108,7 @@ sim-shell: sim $(sized)/rtl/fabric-stamp ## build/bin/sallyport-sim-shell, for -
 mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
 	@$(ENV) cd mgmt && ../$(STEP) "sallyctl and sallyportd" go build -ldflags "-X main.version=$(VERSION)" -o ../build/bin/ ./cmd/...
 
-ike: setup ## build/strongswan/*.so: charon's plugin, strongSwan 5.9.8 (docs/how-to/ike.md)
+ike: setup ## build/strongswan/*.so: charon's plugin, for the strongSwan here (docs/how-to/ike.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan
 
 packages: setup ## build/packages/*.deb of sallyctl and sallyportd, for amd64, arm64 and loong64

@@ -20,8 +20,9 @@ declare -A packages=(
   [nginx]="nginx-light openssl"
   [frr]="frr"
   [apt]="apt-utils gpg"
+  [strongswan6]="mmdebstrap"
 )
-peers=(wireshark slurm linux prometheus nginx frr apt)
+peers=(wireshark slurm linux prometheus nginx frr apt strongswan6)
 
 wanted=("${peers[@]}")
 if [ -n "${1:-}" ]; then

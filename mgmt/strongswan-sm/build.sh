@@ -11,7 +11,7 @@ folder=$(cd "$1" && pwd)
 prefix=$2 archive=$3
 name=$(basename "$prefix")
 
-"$here/../strongswan/archive.sh" "$archive" "$folder/debian"
+"$here/../strongswan/archive.sh" 5.9.8 "$archive" "$folder/debian"
 rm -rf "$folder/source" "$folder/root"
 mkdir "$folder/source"
 tar -xjf "$archive" -C "$folder/source" --strip-components=1 --no-same-owner

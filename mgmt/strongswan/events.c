@@ -85,6 +85,10 @@ static traffic_selector_t *side(json_object *event, const char *address, const c
 
 static void acquire(events_t *this, json_object *event) {
   kernel_acquire_data_t packet = {.src = side(event, "src", "sport"), .dst = side(event, "dst", "dport")};
+#ifdef CPU_ID_MAX
+  // From strongSwan 6.1 on an SA may be of one processor of the kernel, and 0 would be the first.
+  packet.cpu = CPU_ID_MAX;
+#endif
   charon->kernel->acquire(charon->kernel, number(event, "reqid"), &packet);
   DESTROY_IF(packet.src);
   DESTROY_IF(packet.dst);

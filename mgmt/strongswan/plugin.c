@@ -19,7 +19,10 @@ METHOD(plugin_t, get_features, int, plugin_t *this, plugin_feature_t *features[]
 
 METHOD(plugin_t, destroy, void, plugin_t *this) { free(this); }
 
-// What charon's plugin loader calls, by the name of the plugin.
+// From 6.1 on, charon's plugin loader takes no plugin without the version that it was compiled for.
+__attribute__((visibility("default"))) const char *kernel_sallyport_plugin_version = VERSION;
+
+// What the loader calls, by the name of the plugin.
 __attribute__((visibility("default"))) plugin_t *kernel_sallyport_plugin_create() {
   plugin_t *this;
   INIT(this, .get_name = _get_name, .get_features = _get_features, .destroy = _destroy, );
