@@ -5,12 +5,12 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.LinkMeta
 import sallyport.common.stream.PacketStream
-import sallyport.crypto.dispatch.{DropEvent, MergeEvent}
+import sallyport.crypto.dispatch.{DropEvent, MergeEvent, PrefixRow}
 
 /**
  * The way of the clear headers of transport mode past key fetch and lanes: off between `in` and
  * `bare`, and on again between `lanes` and `out`. What happens to a packet between the two is told
- * by `dropped` and `merged`, one event a packet.
+ * by `dropped` and `merged`, one event a packet; `row` is that of the packet of the next `merged`.
  *
  * Contracts: [[PrefixStrip]], [[PrefixStore]], [[PrefixJoin]]. A full store holds up `in` until a
  * packet leaves, for which it needs nothing of `in`.
@@ -21,6 +21,7 @@ class PrefixDetour extends Module {
     val bare = PacketStream(new LinkMeta)
     val dropped = Flipped(Valid(new DropEvent))
     val merged = Flipped(Valid(new MergeEvent))
+    val row = Input(UInt(PrefixRow.bits.W))
     val lanes = Flipped(PacketStream(new LinkMeta))
     val out = PacketStream(new LinkMeta)
   })
@@ -37,6 +38,7 @@ class PrefixDetour extends Module {
   store.io.dropped.valid := io.dropped.valid && io.dropped.bits.prefix.valid
   store.io.dropped.bits := io.dropped.bits.prefix.bits
   store.io.leaves := join.io.leaves
+  store.io.next := io.row
 
   join.io.in <> io.lanes
   join.io.merged := io.merged

@@ -21,10 +21,11 @@ class JoinedPrefix extends Bundle {
  * Puts the clear headers back in front of the packets of transport mode as they leave the lanes.
  * `length` and the fields of [[PrefixRow]] become those of a packet of the link. Others pass.
  *
- * `merged` is what [[Merge]] says of each packet with or before its first beat at `in`; `leaves`
- * and `prefix` are the [[PrefixStore]]'s. A packet whose verdict is bad ends there, and gives its
- * row back. A beat a cycle; a prefix that pushes the packet's end into a further beat costs one.
- * Latency 1 cycle, with a prefix 2. Stalls with `out`.
+ * `merged` is what [[Merge]] says of each packet with or before its first beat at `in`; `prefix` is
+ * what the [[PrefixStore]] has for it, in the same cycle. A packet whose verdict is bad ends there;
+ * `leaves` gives its row back. A beat a cycle; a prefix that pushes the packet's end into a further
+ * beat costs one, and a packet of two beats with a prefix three. Latency 1 cycle, with a prefix 2.
+ * Stalls with `out`.
  */
 class PrefixJoin extends Module {
   val io = IO(new Bundle {
@@ -41,7 +42,7 @@ class PrefixJoin extends Module {
 
   // Two packets may have begun to leave the merge whose last beats have not been taken here.
   private val prefixes = Module(new RegisterSlice(new JoinedPrefix))
-  prefixes.io.in.valid := RegNext(io.leaves.valid && event.verdict === Verdict.ok, false.B)
+  prefixes.io.in.valid := io.leaves.valid && event.verdict === Verdict.ok
   prefixes.io.in.bits.stored := io.prefix
   prefixes.io.in.bits.length := ClearPrefix.bytes(io.prefix.tos)(5, 0)
   prefixes.io.in.bits.select := ClearPrefix.index(io.prefix.tos) +& 1.U

@@ -24,23 +24,24 @@ class StoredPrefix extends Bundle {
  * the lanes.
  *
  * Packets leave the lanes in another order than they came, so each has a row of its own, whose
- * number goes with it. `write` puts a prefix into the row at `free`, which must be valid. `leaves`
- * reads a row, whose contents are at `prefix` in the next cycle, and frees it; `dropped` frees it
- * alone. An event of each kind a cycle, those of `leaves` two cycles apart. Never stalls: a module
- * that wants a row waits until one is free.
+ * number goes with it. `write` puts a prefix into the row at `free`, which must be valid. What the
+ * row at `next` holds is at `prefix` in the next cycle. `leaves` and `dropped` free a row. An event
+ * of each kind a cycle, those of `leaves` two cycles apart. Never stalls: a module that wants a row
+ * waits until one is free.
  */
 class PrefixStore extends Module {
   val io = IO(new Bundle {
     val free = Valid(UInt(PrefixRow.bits.W))
     val write = Flipped(Valid(new StoredPrefix))
     val leaves = Flipped(Valid(UInt(PrefixRow.bits.W)))
+    val next = Input(UInt(PrefixRow.bits.W))
     val prefix = Output(new StoredPrefix)
     val dropped = Flipped(Valid(UInt(PrefixRow.bits.W)))
   })
 
   private val rows = SyncReadMem(PrefixRow.count, new StoredPrefix)
   when(io.write.valid) { rows.write(io.free.bits, io.write.bits) }
-  io.prefix := rows.read(io.leaves.bits, io.leaves.valid)
+  io.prefix := rows.read(io.next)
 
   // Rows that were never used come first, then those given back.
   private val used = RegInit(0.U((PrefixRow.bits + 1).W))

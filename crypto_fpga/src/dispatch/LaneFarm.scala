@@ -43,6 +43,7 @@ class LaneFarm(
     val out = PacketStream(new LinkMeta)
     val drop = Valid(new DropEvent)
     val merged = Valid(new MergeEvent)
+    val row = Output(UInt(PrefixRow.bits.W))
     val hold = Input(Bool())
     val blocked = Input(Bool())
     val zeroize = Input(Bool())
@@ -92,6 +93,7 @@ class LaneFarm(
   merge.io.hold := io.hold
   io.out <> merge.io.out
   io.merged := merge.io.event
+  io.row := merge.io.row
 
   private val entry = Wire(new TestEntry(lanes))
   dispatcher.io.test <> entry

@@ -35,6 +35,9 @@ class Merge(lanes: Int) extends Module {
     val bypass = Flipped(PacketStream(new LinkMeta))
     val out = PacketStream(new LinkMeta)
     val event = Valid(new MergeEvent)
+
+    /** In the cycle before a packet's event, its row: that of the packet that is next in order. */
+    val row = Output(UInt(PrefixRow.bits.W))
     val hold = Input(Bool())
   })
 
@@ -66,6 +69,7 @@ class Merge(lanes: Int) extends Module {
   slice.io.in.bits.meta := Mux1H(target, io.lane.map(_.bits.meta.meta) :+ io.bypass.bits.meta)
   slice.io.in.bits.meta.bypass := isBypass
   io.out <> slice.io.out
+  io.row := PrefixRow(slice.io.in.bits.meta)
 
   io.order.ready := fire && last
   when(fire) { first := last }

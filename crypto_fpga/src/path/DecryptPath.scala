@@ -90,6 +90,7 @@ class DecryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   fetch.io.jobTaken := farm.io.jobTaken
   prefixes.io.dropped := farm.io.drop
   prefixes.io.merged := farm.io.merged
+  prefixes.io.row := farm.io.row
   prefixes.io.lanes <> farm.io.out
   io.out <> prefixes.io.out
 

@@ -101,6 +101,7 @@ class EncryptPath(config: CryptoConfig, lane: LaneConfig => LanePorts) extends M
   fetch.io.jobTaken := farm.io.jobTaken
   prefixes.io.dropped := farm.io.drop
   prefixes.io.merged := farm.io.merged
+  prefixes.io.row := farm.io.row
   prefixes.io.lanes <> farm.io.out
   io.out <> prefixes.io.out
   // The inner chip chose these, and the outer chip needs none of them for ESP.

@@ -34,6 +34,7 @@ class PrefixDetourSpec extends StreamMatrix {
     h.out <> detour.io.out
     detour.io.lanes <> farm.io.out
     detour.io.merged := farm.io.merged
+    detour.io.row := farm.io.row
     detour.io.dropped := farm.io.drop
 
     val first = RegInit(true.B)
@@ -147,6 +148,26 @@ class PrefixDetourSpec extends StreamMatrix {
       }
       assert(timed(transport = false) <= 2 * 300 + 40)
       assert(timed(transport = true) <= 2 * 300 + 50)
+    }
+  }
+
+  test("packets of two beats: a beat a cycle, and with prefixes three cycles a packet") {
+    withBench(harness) { bench =>
+      val random = new Random(14)
+      for (transport <- Seq(false, true)) {
+        val trials = Iterator.continually(trial(68, random, mixed = false)).filter { each =>
+          val link = LinkMetaValue(each.packet.meta)
+          link.transport == transport && isFast(each.packet) && each.packet.bytes.length <= 128
+        }
+        val packets = trials.take(300).map { each =>
+          val bytes = each.packet.bytes
+          each.packet.copy(bytes = bytes.updated(bytes.length - 67, 0.toByte))
+        }.toSeq
+        bench.load(packets)
+        bench.run(0, 0, seed = 1)
+        info(s"transport $transport: 300 packets in ${bench.cycles} cycles")
+        assert(bench.received.length == 300 && bench.cycles <= (if (transport) 3 else 2) * 300 + 50)
+      }
     }
   }
 
