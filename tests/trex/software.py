@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import re
 import signal
@@ -16,12 +17,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.namespaces import Host
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs/how-to/trex-software.md").read_text()
 LINKS, CONFIG, START, LAB, SEARCH = re.findall(r"```(?:sh|yaml)\n(.*?)```", PAGE, re.S)
 STATEFUL_START = START.replace("--hdrh", "--astf")
-UP_SECONDS, DOWN_SECONDS = 120, 60
+UP_SECONDS, DOWN_SECONDS, COMMAND_SECONDS = 120, 60, 300
 
 
 def release() -> Path:
@@ -77,3 +79,20 @@ def _locked() -> bool:
 def _listens(namespace: str) -> bool:
     words = ["ip", "netns", "exec", namespace, "ss", "-Hltn", "sport = :4501"]
     return bool(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+
+def measured(host: Host, lab: Path, *options: object) -> list[dict]:
+    """The rows of one command in a namespace, with what is beside the lab file as programs."""
+    rows = lab.with_name("rows.json")
+    words = ("rfc2544", "--backend", "trex", "--lab", lab, *options, "--json", rows)
+    done = subprocess.run(
+        host.command(ROOT / "sallyport", *words),
+        env=os.environ | {"PATH": f"{lab.parent}:{os.environ['PATH']}"},
+        cwd=lab.parent,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(rows.read_text())

@@ -4,16 +4,13 @@ where TREX names a TRex release."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from pathlib import Path
 
 import yaml
 
 from tests.support.namespaces import PREFIX, Host, hosts, live, skip_without_taps
 from tests.support.paths import ROOT
-from tests.trex.software import CONFIG, client, release, running
+from tests.trex.software import CONFIG, client, measured, release, running
 
 RED_TAP, BLACK_TAP = f"{PREFIX}r", f"{PREFIX}b"
 BOX = """link set dev black mtu 1500
@@ -24,7 +21,6 @@ BOX_MACS = ("02:72:0a:09:00:01", "02:62:c0:00:02:01")
 # Stands for OpenSSH's client: the box's command runs here.
 SSH = '#!/bin/bash\nexec sh -c "${@: -1}"\n'
 FRAMES = 470  # of 512 B at 0.01 % of 10 Gb/s in 2 s
-SECONDS = 300
 
 
 def written(folder: Path, trex: Path) -> Path:
@@ -45,23 +41,10 @@ def written(folder: Path, trex: Path) -> Path:
     return folder / "lab.yaml"
 
 
-def measured(host: Host, lab: Path, direction: str, tests: str) -> list[dict]:
+def alone(host: Host, lab: Path, direction: str, tests: str) -> list[dict]:
     """The rows of one command, which finds no key of an earlier one in the box."""
-    rows = lab.with_name(f"{direction}.json")
-    done = subprocess.run(
-        host.command(
-            ROOT / "sallyport", "rfc2544", "--backend", "trex", "--boxes", 1, "--lab", lab, "--direction", direction,
-            "--test", tests, "--frame-size", 512, "--load", 0.01, "--measure-us", 2_000_000, "--json", rows,
-        ),
-        env=os.environ | {"PATH": f"{lab.parent}:{os.environ['PATH']}"},
-        cwd=lab.parent,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(rows.read_text())
+    asked = ("--direction", direction, "--test", tests, "--frame-size", 512, "--load", 0.01, "--measure-us", 2_000_000)
+    return measured(host, lab, "--boxes", 1, *asked)
 
 
 def test_a_real_trex_measures_a_simulated_box(tmp_path: Path) -> None:
@@ -75,8 +58,8 @@ def test_a_real_trex_measures_a_simulated_box(tmp_path: Path) -> None:
         for device in (RED_TAP, BLACK_TAP):
             host.take(device)
         with running(host.name, trex, tmp_path):
-            (out,) = measured(host, lab, "encrypt", "throughput")
-            back, *attacks = measured(host, lab, "decrypt", "throughput,attack")
+            (out,) = alone(host, lab, "encrypt", "throughput")
+            back, *attacks = alone(host, lab, "decrypt", "throughput,attack")
     for row in (out, back, *attacks):
         assert (row["tx_frames"], row["lost"], row["passed"]) == (FRAMES, 0, True), row["checks"]
     dropped = {row["attack"]: row["dropped"] for row in attacks}

@@ -4,9 +4,7 @@ boxes between its ports; where TREX names a TRex release."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,13 +12,12 @@ import yaml
 
 from tests.support.namespaces import PREFIX, Host, hosts, live, skip_without_taps
 from tests.support.paths import ROOT
-from tests.trex.software import CONFIG, LAB, STATEFUL_START, client, release, running
+from tests.trex.software import CONFIG, LAB, STATEFUL_START, client, measured, release, running
 
 PORTS = (f"{PREFIX}a", f"{PREFIX}b")
 MACS = [f"02:00:00:00:01:0{number}" for number in (0, 1)]
 RED_MACS = ("02:72:0a:09:00:01", "02:72:0a:09:01:01")  # of the boxes below
 KEYS = ("11" * 36, "22" * 36)  # examples and no secret
-SECONDS = 300
 
 
 def box(number: int) -> str:
@@ -50,21 +47,9 @@ def written(folder: Path, trex: Path, next_hops: tuple[str, ...]) -> None:
     (folder / "lab.yaml").write_text(yaml.safe_dump(lab))
 
 
-def measured(host: Host, folder: Path, *options: object) -> dict[str, dict]:
+def by_figure(host: Host, folder: Path, *options: object) -> dict[str, dict]:
     """The rows of one command by the names of their figures."""
-    done = subprocess.run(
-        host.command(
-            ROOT / "sallyport", "rfc2544", "--backend", "trex", "--lab", folder / "lab.yaml", *options,
-            "--json", folder / "rows.json",
-        ),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return {row["figure_name"]: row for row in json.loads((folder / "rows.json").read_text())}
+    return {row["figure_name"]: row for row in measured(host, folder / "lab.yaml", *options)}
 
 
 @pytest.mark.parametrize("ip", [4, 6])
@@ -80,7 +65,7 @@ def test_connections_through_a_cable(tmp_path: Path, ip: int) -> None:
             host.run("ip", "link", "set", port, "address", mac, "up")
         with running(host.name, trex, tmp_path, STATEFUL_START):
             load = ("--load", "0.1", "--measure-us", 2_000_000, "--warmup-us", 500_000, "--ip", ip)
-            rows = measured(host, tmp_path, "--test", "http-connections", *load)
+            rows = by_figure(host, tmp_path, "--test", "http-connections", *load)
     assert all(row["passed"] and row["trials"] == 1 for row in rows.values()), rows
     (connections, failed) = (rows[name]["figure"] for name in ("connections", "connections failed"))
     assert failed == 0 and connections == pytest.approx(
@@ -106,7 +91,7 @@ def test_a_real_trex_fetches_objects_through_two_simulated_boxes(tmp_path: Path)
             host.run(*ctl, "next-hop", "default", "dev", "red", "lladdr", MACS[number])
         with running(host.name, trex, tmp_path, STATEFUL_START):
             load = ("--load", "0.001", "--measure-us", 10_000_000, "--warmup-us", 4_000_000)
-            rows = measured(host, tmp_path, "--test", "http-connections", "--frame-size", 576, *load)
+            rows = by_figure(host, tmp_path, "--test", "http-connections", "--frame-size", 576, *load)
     assert all(row["passed"] for row in rows.values()), rows
     assert rows["connections"]["figure"] > 1 and rows["connections failed"]["figure"] == 0
     assert rows["connections"]["lost"] == 0
