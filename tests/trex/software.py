@@ -82,7 +82,7 @@ def _listens(namespace: str) -> bool:
 
 
 def measured(host: Host, lab: Path, *options: object) -> list[dict]:
-    """The rows of one command in a namespace, with what is beside the lab file as programs."""
+    """The rows of one command in a namespace, which finds programs beside the lab file first."""
     rows = lab.with_name("rows.json")
     words = ("rfc2544", "--backend", "trex", "--lab", lab, *options, "--json", rows)
     done = subprocess.run(
