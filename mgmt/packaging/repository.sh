@@ -23,9 +23,11 @@ gpg --batch --list-secret-keys "$key" >/dev/null 2>&1 || fail "gpg has no secret
 
 [ ! -e "$folder" ] || [ -e "$folder/dists/stable/InRelease" ] || fail "$folder is there and is no repository: name another folder"
 
-new=$folder.new
-rm -rf "$new"
-mkdir -p "$new/pool"
+mkdir -p "$(dirname "$folder")"
+new=$(mktemp -d "$folder.XXXXXX")
+trap 'rm -rf "$new"' EXIT
+chmod 755 "$new"
+mkdir "$new/pool"
 for package in "$folder"/pool/*.deb "${packages[@]}"; do cp -p "$package" "$new/pool/"; done
 suite=$new/dists/stable
 for architecture in $ARCHITECTURES; do
@@ -41,7 +43,7 @@ apt-ftparchive "$(release Origin Sallyport)" "$(release Label Sallyport)" "$(rel
 mv "$new/Release" "$suite/Release"
 gpg --batch --yes --local-user "$key" --clearsign --output "$suite/InRelease" "$suite/Release"
 gpg --batch --yes --export "$key" >"$new/sallyport.gpg"
-[ ! -e "$folder" ] || mv "$folder" "$folder.old"
+[ ! -e "$folder" ] || mv "$folder" "$new.old"
 mv "$new" "$folder"
-rm -rf "$folder.old"
+rm -rf "$new.old"
 echo "$folder: ${#packages[@]} packages, for apt by: deb [signed-by=/etc/apt/keyrings/sallyport.gpg] URL stable main"

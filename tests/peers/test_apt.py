@@ -152,8 +152,12 @@ def test_a_key_that_is_not_there_is_one_sentence(tmp_path: Path, key: str, sente
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "home.new").mkdir()
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "letter").write_text("dear")
     done = made(tmp_path / "home")
     assert done.returncode == 2 and "is there and is no repository" in done.stderr
     assert (tmp_path / "home" / "letter").read_text() == "dear"
+    assert made(tmp_path / "home" / "apt").returncode == 0
+    assert sorted(path.name for path in tmp_path.glob("home*")) == ["home", "home.new"]
+    assert sorted(path.name for path in (tmp_path / "home").iterdir()) == ["apt", "letter"]
