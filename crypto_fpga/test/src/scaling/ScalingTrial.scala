@@ -2,6 +2,7 @@
 package sallyport.crypto.scaling
 
 import chisel3.simulator.PeekPokeAPI
+import sallyport.common.crossing.SlrStage
 import sallyport.common.registers.map.CryptoCounters
 import sallyport.crypto.chip.{CryptoSoftware, LinkPacket, LinkedChip}
 import sallyport.crypto.dispatch.LinkMetaValue
@@ -70,7 +71,7 @@ class ScalingTrial(dut: LoopHarness) extends PeekPokeAPI {
     Seq(dut.io.encrypt, dut.io.decrypt).foreach(new LoopPlayer(_, dut.clock).idle())
     chip.software.idle()
     dut.reset.poke(true)
-    dut.clock.step(2)
+    dut.clock.step(2 * SlrStage.stages + 2) // the registers of a way to a lane have no reset
     dut.reset.poke(false)
     while (!dut.io.ready.peek().litToBoolean) dut.clock.step(16)
     dut.clock.step(500)
