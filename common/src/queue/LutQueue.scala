@@ -20,6 +20,9 @@ class LutQueue[T <: Data](gen: T, entries: Int) extends Module {
     val out = Decoupled(gen)
   })
 
+  /** What LUT RAM gives; flipped bits in a test. */
+  protected def answered(bits: T): T = bits
+
   private val places = Mem(entries, gen)
   // A bit more than an address has: full and empty differ in it.
   private val write = RegInit(0.U((log2Ceil(entries) + 1).W))
@@ -32,7 +35,7 @@ class LutQueue[T <: Data](gen: T, entries: Int) extends Module {
 
   io.in.ready := room
   io.out.valid := some
-  io.out.bits := places(place(read))
+  io.out.bits := answered(places(place(read)))
   when(comes) {
     places(place(write)) := io.in.bits
     write := write + 1.U

@@ -222,7 +222,7 @@ class Lane(config: LaneConfig) extends Module {
     val clearing = WireDefault(false.B)
     outlet.io.front.valid := false.B
     outlet.io.front.bits := DontCare
-    outlet.io.readySlow := 0.U
+    outlet.io.tellsSlow := false.B
     if (config.hasSlow) {
       val retire = Module(new LaneRetire(config))
       retire.io.done := done
@@ -238,7 +238,7 @@ class Lane(config: LaneConfig) extends Module {
       retire.io.nextRow := intake.io.nextSlow
       retire.io.take := outlet.io.takeFront
       outlet.io.front := retire.io.front
-      outlet.io.readySlow := retire.io.ready
+      outlet.io.tellsSlow := retire.io.tells
       when(!outlet.io.turn) { outSlot := retire.io.slot }
       leavesSlot := outlet.io.taken || retire.io.taken
       freed.retired := retire.io.taken

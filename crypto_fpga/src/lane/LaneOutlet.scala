@@ -70,7 +70,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
 
     /** The next slow packet: [[LaneRetire]]. */
     val front = Flipped(Valid(new LaneFinished(config)))
-    val readySlow = Input(UInt(2.W))
+    val tellsSlow = Input(Bool())
     val takeFront = Output(Bool())
     val release = Valid(new LaneRelease)
     val read = Valid(UInt(rowBits.W))
@@ -133,10 +133,7 @@ class LaneOutlet(config: LaneConfig) extends Module {
     told := io.finishedSlots(telling) && toldOf < config.slotRings.places(fastRing = true).U
     toldOf := Mux(io.idle, 0.U, toldOf + told - ShiftRegister(io.taken, 2, false.B, true.B))
   }
-  private val toldOfSlow = RegInit(0.U(2.W))
-  private val tellsSlow = io.readySlow > toldOfSlow
-  toldOfSlow := Mux(io.idle, 0.U, toldOfSlow + tellsSlow - io.takeFront)
-  io.done(0) := RegNext(tellsSlow, false.B)
+  io.done(0) := RegNext(io.tellsSlow, false.B)
   io.done(1) := RegNext(told, false.B)
 
   // A packet waits here, fetched from the memories, ...

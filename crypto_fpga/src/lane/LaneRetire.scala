@@ -4,6 +4,7 @@ package sallyport.crypto.lane
 import chisel3._
 import chisel3.util._
 import sallyport.common.arithmetic.LowestOne
+import sallyport.common.queue.LutQueue
 import sallyport.common.stream.PacketStream
 
 /**
@@ -12,23 +13,31 @@ import sallyport.common.stream.PacketStream
  *
  * A packet leaves its slot (`taken`, with what the slot's memories say in `finished`) as soon as it
  * is done, whatever came before it: a packet of 9000 bytes holds up no other. It is held until it
- * is the oldest one, and then goes to `front`, or it goes into the buffer as a record, and a mark
- * says that the row has one. `front` is taken by `take`. Then the record behind it is fetched, when
- * there is one: rows are given in order of arrival, so its place is where the packet before it
- * ends.
+ * is its turn, and then joins the queue to `front`, or it goes into the buffer as a record, and a
+ * mark says that the row has one. While the queue has room, the record whose turn it is is fetched:
+ * rows are given in order of arrival, so its place is where the packet before it ends. `front` is
+ * taken by `take`.
  *
  * The buffer's port for beats is asked for by `soon`. Two cycles after the first one that is not
- * `busy`, `write` or `read` uses it. A packet passes from slot to `front` in 4 cycles if it is the
- * oldest, and `front` follows `take` within 7 if the port is free.
+ * `busy`, `write` or `read` uses it. A packet passes from slot to `front` in 8 cycles if it is the
+ * oldest. Records go into the buffer and come from it at the same time, one each 10 cycles: a
+ * packet's hash takes 12 or more.
  *
  * `zeroize`: packets that are in the lane or begin to enter it come out as `zeroized`.
  *
  * A record is not a packet's beat: the buffer tells them apart by a bit that no packet reaches, a
  * record names its row, and what decides on its packet stands in it twice. A wrong mark, of a
  * flipped bit, brings nothing to the front; at most the row's packet is told of early. Else bytes
- * in clear could leave as the ICV of a packet.
+ * in clear could leave as the ICV of a packet. Nor does a packet come to the front whose record
+ * flipped in the queue.
+ *
+ * @param lutQueue
+ *   the queue to the front, of [[LaneRetire.ahead]] packets
  */
-class LaneRetire(config: LaneConfig) extends Module {
+class LaneRetire(
+    config: LaneConfig,
+    lutQueue: LaneRecord => LutQueue[LaneRecord] = new LutQueue(_, LaneRetire.ahead)
+) extends Module {
   private val slow = false
   private val packetBits = log2Ceil(config.packets(slow) + 1)
   val io = IO(new Bundle {
@@ -42,7 +51,7 @@ class LaneRetire(config: LaneConfig) extends Module {
     val finished = Input(new LaneFinished(config))
     val taken = Output(Bool())
 
-    /** A packet whose turn is next goes into the buffer too, or it waits for `front`. */
+    /** A packet whose turn it is goes into the buffer too, or it waits for room in the queue. */
     val crowded = Input(Bool())
 
     val busy = Input(Bool())
@@ -57,8 +66,8 @@ class LaneRetire(config: LaneConfig) extends Module {
     val front = Valid(new LaneFinished(config))
     val take = Input(Bool())
 
-    /** Packets known to be finished, from the front on: 2 at most. */
-    val ready = Output(UInt(2.W))
+    /** Once of each packet, in order: it is finished. The answer takes its time, so it is early. */
+    val tells = Output(Bool())
 
     /** A slow packet has begun to enter the lane in the cycle before. */
     val begins = Input(Bool())
@@ -68,7 +77,7 @@ class LaneRetire(config: LaneConfig) extends Module {
     val empty = Input(Bool())
     val nextRow = Input(UInt(config.rowBits.W))
 
-    /** The beat that came is no record of the row: a bit has flipped. It is not at the front. */
+    /** What came is no record of the row: a bit has flipped. It is not at the front. */
     val refused = Output(Bool())
 
     /** From reset on, until no row is marked; nothing is written or fetched meanwhile. */
@@ -89,15 +98,16 @@ class LaneRetire(config: LaneConfig) extends Module {
   }
   io.slot := slot
 
-  // Its packet, neither at the front nor in the buffer.
+  // Its packet, neither in the queue nor in the buffer.
   private val heldValid = RegInit(false.B)
   private val held = Reg(new LaneRecord(config))
-  private val frontValid = RegInit(false.B)
-  private val front = Reg(new LaneRecord(config))
-  // In front, but not yet known to be what it should be.
-  private val checking = RegInit(false.B)
-  private val frontFree = !frontValid && !checking
-  // Where the oldest packet that is not at the front begins.
+  // About to join the queue: whether it is what it should be is known in the second of two cycles.
+  private val comes = RegInit(false.B)
+  private val joining = Reg(new LaneRecord(config))
+  private val judged = RegNext(comes, false.B)
+  private val joins = comes || judged
+  private val queue = Module(lutQueue(new LaneRecord(config)))
+  // Where the oldest packet that is not in the queue begins.
   private val next = RegInit(config.beatRings.start(slow).U(config.rowBits.W))
   io.taken := picked && !heldValid && !io.hold
   when(io.taken) {
@@ -105,8 +115,8 @@ class LaneRetire(config: LaneConfig) extends Module {
     held.check := LaneRecord.check(io.finished)
   }
 
-  // One access to the buffer at a time: asked for until the port is free, next, now; then the
-  // record is here.
+  // An access to the buffer: asked for until the port is free, next, now; then the record is here.
+  // The next one asks when this one's turn is next, so that each finds the marks of the one before.
   private val asks = RegInit(false.B)
   private val reads = Reg(Bool())
   private val granted = RegNext(asks && !io.busy, false.B)
@@ -118,14 +128,15 @@ class LaneRetire(config: LaneConfig) extends Module {
   // A packet held in the cycle before too is known to have its turn, or not.
   private val known = heldValid && RegNext(heldValid, false.B)
   private val turn = RegNext(held.finished.base === next)
-  private val moves = known && turn && frontFree && idle
+  private val moves = known && turn && idle && !joins && queue.io.in.ready
 
   // The rows that have a record, in words; a word is read in one cycle and written in the next.
   private val marks = Mem(config.bufferBeats / LaneRetire.wordBits, UInt(LaneRetire.wordBits.W))
   private val clears = RegInit((config.bufferBeats / LaneRetire.wordBits).U)
   io.clearing := clears =/= 0.U
   when(io.clearing) { clears := clears - 1.U }
-  private val row = Mux(!idle && !reads, held.finished.base, next)
+  private val marking = (granted && !reads) || writing
+  private val row = Mux(marking, held.finished.base, next)
   private val at = row >> LaneRetire.logWord
   private val word = RegNext(marks(at))
   private val bit = UIntToOH(row(LaneRetire.logWord - 1, 0), LaneRetire.wordBits)
@@ -135,12 +146,18 @@ class LaneRetire(config: LaneConfig) extends Module {
   }
   assert(!writing || (word & bit) === 0.U, "a row is marked twice")
   // `next` is marked, if neither it nor a mark changed, and a packet begins there.
-  private val quiet = idle && !checking && !io.clearing
-  private val there = RegNext(quiet && RegNext(quiet, false.B) && (word & bit).orR && next =/= io.nextRow, false.B)
+  private val fetching = (asks || granted) && reads || reading || arrives || joins
+  private val looks = !marking && !fetching && !io.clearing
+  private val found = looks && RegNext(looks, false.B) && (word & bit).orR && next =/= io.nextRow
+  private val there = RegInit(false.B)
 
-  private val wantsRead = there && frontFree
-  private val wantsWrite = known && !moves && (!turn || io.crowded)
-  when(idle && (wantsRead || wantsWrite) && !io.clearing) {
+  private val wantsRead = there && queue.io.in.ready
+  // Not while `next` changes, nor behind that before `turn` has followed.
+  private val settled = !joins && RegNext(!joins, true.B)
+  private val wantsWrite = known && settled && !marking && (!turn || (io.crowded && !queue.io.in.ready))
+  private val begins = !asks && (wantsRead || wantsWrite) && !io.clearing
+  there := (there || found) && !(begins && wantsRead) && !joins && !io.empty
+  when(begins) {
     asks := true.B
     reads := wantsRead
   }.elsewhen(!io.busy) { asks := false.B }
@@ -151,24 +168,32 @@ class LaneRetire(config: LaneConfig) extends Module {
   io.write.bits.record := true.B
   io.read.valid := reading
   io.read.bits := next
-  heldValid := io.taken || (heldValid && !moves && !writing)
+  heldValid := io.taken || (heldValid && !moves && !writing && !io.empty)
   // The facts left behind are no record.
   when(moves || writing) { held.check := 0.U }
 
   private val record = suppressEnumCastWarning { io.beat(held.getWidth - 1, 0).asTypeOf(held) }
-  when(moves) { front := held }
-  when(arrives) { front := record }
-  checking := moves || arrives
-  private val passes = checking && front.finished.base === next && front.isRight && RegNext(moves || io.record)
-  frontValid := passes || (frontValid && !io.take)
-  when(passes) { next := config.beatRings.after(front.finished.base, front.finished.beats) }
+  when(moves) { joining := held }
+  when(arrives) { joining := record }
+  comes := moves || arrives
+  private val fits = joining.finished.base === next && joining.isRight && RegNext(moves || io.record)
+  private val passes = judged && RegNext(fits, false.B)
+  queue.io.in.valid := passes
+  queue.io.in.bits := joining
+  when(passes) { next := config.beatRings.after(joining.finished.base, joining.finished.beats) }
+  private val told = RegInit(false.B)
+  io.tells := !told && (there || (known && turn) || passes)
+  told := (told || io.tells) && !passes && !io.empty
+
+  private val frontValid = RegInit(false.B)
+  private val front = Reg(new LaneRecord(config))
+  // It stood in LUT RAM.
+  private val checking = RegNext(queue.io.out.fire, false.B)
+  queue.io.out.ready := !frontValid && !checking
+  when(queue.io.out.fire) { front := queue.io.out.bits }
+  frontValid := (checking && front.isRight) || (frontValid && !io.take && !io.empty)
   io.front.valid := frontValid
   io.front.bits := front.finished
-
-  // The one behind the front is told of while it waits or is fetched: the answer takes its time.
-  private val ahead = RegInit(false.B)
-  when(passes || io.empty) { ahead := false.B }.elsewhen(there || (known && turn)) { ahead := true.B }
-  io.ready := frontValid +& ahead
 
   // Packets in the lane, and those that were there when keys were erased.
   private val packets = RegInit(0.U(packetBits.W))
@@ -180,10 +205,12 @@ class LaneRetire(config: LaneConfig) extends Module {
     .elsewhen(taken && doomed =/= 0.U) { doomed := doomed - 1.U }
   when(doomed =/= 0.U) { io.front.bits.verdict := Verdict.zeroized }
 
-  io.refused := checking && !passes
+  io.refused := (judged && !passes) || (checking && !front.isRight)
   assert(!io.take || frontValid, "a packet is taken that is not here")
-  assert(!io.empty || (packets === 0.U && doomed === 0.U && next === io.nextRow && frontFree && !heldValid))
+  assert(!io.empty || (packets === 0.U && doomed === 0.U && next === io.nextRow && !heldValid && !told))
+  assert(!io.empty || !(joins || queue.io.out.valid || checking || frontValid))
   // What a flipped bit may have left ends with the last packet.
+  queue.reset := reset.asBool || io.empty
   when(io.empty) {
     packets := io.begins
     when(!io.zeroize) { doomed := 0.U }
@@ -196,4 +223,7 @@ object LaneRetire {
 
   /** Rows that one word of marks is for. */
   val wordBits: Int = 1 << logWord
+
+  /** Packets in the queue to the front, told of before the one in front of them is granted. */
+  val ahead: Int = 16
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.crypto.lane
 
+import chisel3._
 import org.scalatest.funsuite.AnyFunSuite
+import sallyport.common.queue.LutQueue
 import sallyport.common.simulation.CompiledOnce
 import sallyport.crypto.suite.Suite
 
@@ -96,6 +98,35 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
       packet
     }
 
+    /**
+     * Cycles a packet from the first one taken to the last, where `ahead` packets are in the buffer
+     * before the oldest is done, and each is taken as soon as it is at the front. With `shared` the
+     * port is busy in one cycle of four, as the hashes read, and the slots' memories in one of two.
+     */
+    def pace(packets: Int, ahead: Int, shared: Boolean): Double = {
+      begin(packets)
+      finish(1 to ahead: _*)
+      done = done.setBit(0)
+      var (finished, cycle, took) = (ahead, 0, Seq.empty[(Int, Int)])
+      while (took.length < packets - ahead) {
+        if (done <= 1 && finished + 1 < packets) {
+          finished += 1
+          done = done.setBit(finished)
+        }
+        dut.io.busy.poke(shared && cycle % 4 == 0)
+        dut.io.hold.poke(shared && cycle % 2 == 0)
+        val atFront = dut.io.front.valid.peek().litToBoolean
+        if (atFront) took :+= dut.io.front.bits.words.peek().litValue.toInt -> cycle
+        dut.io.take.poke(atFront)
+        cycle += 1
+        step()
+        assert(cycle < 40 * packets, s"after ${took.length} packets none follows")
+      }
+      dut.io.take.poke(false)
+      assert(took.map(_._1) == took.indices)
+      (took.last._2 - took.head._2).toDouble / (took.length - 1)
+    }
+
     def takeAll(): Seq[Int] = Iterator.continually(take()).takeWhile(_.isDefined).flatten.map(_._1).toSeq
 
     def isFree(slot: Int): Boolean = !done.testBit(slot)
@@ -118,20 +149,21 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
     }
   }
 
-  test("the next packet waits for the front without the buffer, unless the lane is crowded") {
+  test("the next packet waits for the queue without the buffer, unless the lane is crowded") {
+    val packets = 0 until 19 // one at the front, 16 in the queue, one held, one in its slot
     run { bench =>
-      bench.begin(3)
-      bench.finish(0, 1, 2)
-      assert(!bench.isFree(2), "1 is held")
-      assert(bench.takeAll() == Seq(0, 1, 2))
+      bench.begin(packets.length)
+      bench.finish(packets: _*)
+      assert(packets.init.forall(bench.isFree) && !bench.isFree(packets.last))
+      assert(bench.takeAll() == packets)
     }
     simulate(new LaneRetire(config)) { dut =>
       val bench = new Bench(dut)
       dut.io.crowded.poke(true)
-      bench.begin(3)
-      bench.finish(0, 1, 2)
-      assert((0 to 2).forall(bench.isFree))
-      assert(bench.takeAll() == Seq(0, 1, 2))
+      bench.begin(packets.length)
+      bench.finish(packets: _*)
+      assert(packets.forall(bench.isFree))
+      assert(bench.takeAll() == packets)
     }
   }
 
@@ -154,12 +186,22 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
   test("a mark on a row at which no packet begins brings no old record to the front") {
     run { bench =>
       bench.begin(2)
-      bench.finish(1, 0)
+      bench.finish(1)
       bench.nextRow = Some(beats)
+      bench.finish(0)
       assert(bench.takeAll() == Seq(0))
       bench.nextRow = None
       bench.step(12)
       assert(bench.takeAll() == Seq(1), "a packet has begun there")
+    }
+  }
+
+  test("a packet whose record flips in the queue never comes to the front, nor do its facts") {
+    simulate(new LaneRetire(config, new FlippingQueue(_))) { dut =>
+      val bench = new Bench(dut)
+      bench.begin(3)
+      bench.finish(0, 1, 2)
+      assert(bench.takeAll() == Seq(0, 2) && bench.refused == 1)
     }
   }
 
@@ -176,4 +218,27 @@ class LaneRetireSpec extends AnyFunSuite with CompiledOnce {
       assert(zeroized == Seq(true, true, true, true, false))
     }
   }
+
+  test("a packet that goes by the buffer takes no more cycles than its hash, alone or not") {
+    for (shared <- Seq(false, true)) run { bench =>
+      val pace = bench.pace(packets = 30, ahead = 8, shared)
+      assert(pace <= LaneRetireSpec.mostCycles, s"$pace cycles, shared: $shared")
+    }
+  }
+}
+
+/** The record of packet 1 comes out with a wrong verdict. */
+private class FlippingQueue(gen: LaneRecord) extends LutQueue(gen, LaneRetire.ahead) {
+  override protected def answered(bits: LaneRecord): LaneRecord = {
+    val flips = bits.finished.words === 1.U
+    val wrong = WireDefault(bits)
+    when(flips) { wrong.finished.verdict := Verdict.badIcv }
+    wrong
+  }
+}
+
+private object LaneRetireSpec {
+
+  /** Of a packet of the smallest frame a hash takes 12: three blocks of 4 cycles. */
+  val mostCycles = 10
 }

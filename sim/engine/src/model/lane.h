@@ -28,7 +28,7 @@ class Lane {
   // Registers, from the cycle after `tick`.
   bool ready() const { return intake_.ready(); }
   bool inside() const { return intake_.inside(); }
-  bool done(size_t fast) const { return outlet_.done(fast); }
+  bool done(size_t fast) const { return fast ? outlet_.done() : retire_.done(); }
   const LaneIntake::Release& released() const { return released_; }
   bool retired() const { return left_[1] >= 0; }
   bool valid() const { return outlet_.valid(); }

@@ -31,11 +31,9 @@ void LaneOutlet::read() {
 
 LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool stops) {
   Moves moves{{false, false, 0}, -1, turn_};
-  done_[0] = retire_.ready() > toldOfSlow_;
-  toldOfSlow_ += done_[0];
-  done_[1] = toldOf_ < telling_.slots && slots_[static_cast<size_t>(telling_.slot())].done;
-  if (done_[1]) telling_.move();
-  toldOf_ += done_[1];
+  done_ = toldOf_ < telling_.slots && slots_[static_cast<size_t>(telling_.slot())].done;
+  if (done_) telling_.move();
+  toldOf_ += done_;
   toldOf_ -= tookFast_ >> 1 & 1;
   const bool issue = active_ && !stops;
   const bool last = at_ + 64 >= sent_.bytes.size();
@@ -66,7 +64,6 @@ LaneOutlet::Moves LaneOutlet::tick(uint32_t grants, bool stops) {
       taking_.move();
     } else {
       retire_.take(waiting_);
-      toldOfSlow_--;
     }
     waits_ = true;
   }

@@ -35,8 +35,8 @@ class LaneOutlet {
   Moves tick(uint32_t grants, bool stops);
 
   // Registers.
-  // A packet more is finished.
-  bool done(size_t fast) const { return done_[fast]; }
+  // A fast packet more is finished.
+  bool done() const { return done_; }
   bool valid() const { return underWay_ >> 1 & 1; }
   bool pending() const { return waits_ || active_ || (underWay_ & 3) != 0; }
   // The beat that leaves, if `valid`.
@@ -50,11 +50,11 @@ class LaneOutlet {
   Slots& slots_;
   LaneRetire& retire_;
   Pointer telling_, taking_;
-  uint32_t toldOf_ = 0, toldOfSlow_ = 0;
+  uint32_t toldOf_ = 0;
   uint8_t tookFast_ = 0;
   Fifo<bool, 32> granted_;
   LanePacket waiting_{}, sent_{};
-  bool done_[2] = {}, turn_, waits_ = false, active_ = false;
+  bool done_ = false, turn_, waits_ = false, active_ = false;
   size_t at_ = 0;
 
   // The beats read in the last two cycles, and in which of them one was read. The older one leaves.

@@ -25,32 +25,48 @@ void LaneRetire::pick() {
 
 LaneRetire::Moves LaneRetire::tick(const In& in) {
   const bool known = held_ && heldBefore_;
-  const bool frontFree = !front_ && !checking_;
   const bool idle = !(asks_ || granted_ || reading_ || writing_ || arrives_);
-  const bool moves = known && turn_ && frontFree && idle;
-  const bool wantsRead = there_ && frontFree;
-  const bool wantsWrite = known && !moves && (!turn_ || in.crowded);
+  const bool room = queued_ < kAhead;
+  const bool joins = comes_ || judged_;
+  const bool moves = known && turn_ && idle && !joins && room;
+  const bool marking = (granted_ && !reads_) || writing_;
+  const bool fetching = ((asks_ || granted_) && reads_) || reading_ || arrives_ || joins;
+  const bool looks = !marking && !fetching && !in.clearing;
+  const bool exists = next_ - oldest_ < packets_.size();
+  const bool found = looks && looksBefore_ && exists && of(next_).marked;
+  const bool wantsRead = there_ && room;
+  const bool settled = !joins && !joinedBefore_;
+  const bool wantsWrite = known && settled && !marking && (!turn_ || (in.crowded && !room));
+  const bool begins = !asks_ && (wantsRead || wantsWrite) && !in.clearing;
   const bool leaves = picked_ >= 0 && !held_ && !in.hold;
+  const bool tells = !told_ && (there_ || (known && turn_) || judged_);
   const Moves moved{leaves ? picked_ : int16_t{-1}, asks_};
 
-  ahead_ = !checking_ && (ahead_ || there_ || (known && turn_));
-  const bool quiet = idle && !checking_ && !in.clearing;
-  const bool exists = next_ - oldest_ < packets_.size();
-  there_ = quiet && quietBefore_ && exists && of(next_).marked;
-  quietBefore_ = quiet;
+  // The queue, whose front is here once it has been looked at.
+  const bool fetched = queued_ > 0 && !front_ && !checking_;
+  front_ = checking_ || (front_ && !taken_);
+  checking_ = fetched;
+  queued_ += judged_;
+  queued_ -= fetched;
+
+  done_ = tells;
+  told_ = (told_ || tells) && !judged_;
+  there_ = (there_ || found) && !(begins && wantsRead) && !joins;
+  looksBefore_ = looks;
+  joinedBefore_ = joins;
   turn_ = heldNumber_ == next_;
   if (writing_) of(heldNumber_).marked = true;
   if (reading_) of(next_).marked = false;
   heldBefore_ = held_;
   held_ = leaves || (held_ && !moves && !writing_);
-  front_ = checking_ || (front_ && !taken_);
-  if (checking_) next_++;
-  checking_ = moves || arrives_;
+  if (judged_) next_++;
+  judged_ = comes_;
+  comes_ = moves || arrives_;
   arrives_ = reading_;
   reading_ = granted_ && reads_;
   writing_ = granted_ && !reads_;
   granted_ = asks_ && !in.busy;
-  if (idle && (wantsRead || wantsWrite) && !in.clearing) {
+  if (begins) {
     asks_ = true;
     reads_ = wantsRead;
   } else if (!in.busy) {

@@ -30,9 +30,9 @@ class LaneRetire {
   // Runs a cycle, after `take`.
   Moves tick(const In& in);
 
-  // Registers: the oldest packet is here; packets known to be finished, from that on.
+  // Registers: the oldest packet is here; a packet more is finished.
   bool front() const { return front_; }
-  uint32_t ready() const { return front_ + ahead_; }
+  bool done() const { return done_; }
   // The oldest packet goes in this cycle.
   void take(LanePacket& packet);
 
@@ -48,17 +48,21 @@ class LaneRetire {
   const bool encrypt_;
   const size_t first_;
   Slots& slots_;
+  // Packets in the queue at most.
+  static constexpr uint32_t kAhead = 16;
   // All slow packets of the lane in the order in which they came. The oldest one's number, that of
-  // the oldest one that is not at the front, and the held one's.
+  // the oldest one that has not joined the queue, and the held one's.
   std::deque<Entry> packets_;
   uint32_t oldest_ = 0, next_ = 0, heldNumber_ = 0;
   int16_t picked_ = -1;
   // Slots whose packets were done at one time, and are not picked.
   Fifo<int16_t, kMostSlots> batch_;
   // Registers of that name in LaneRetire.scala; `before` is RegNext.
-  bool front_ = false, checking_ = false, held_ = false, heldBefore_ = false, turn_ = false;
+  uint32_t queued_ = 0;
+  bool front_ = false, checking_ = false, comes_ = false, judged_ = false, held_ = false, heldBefore_ = false,
+       turn_ = false;
   bool asks_ = false, reads_ = false, granted_ = false, reading_ = false, writing_ = false, arrives_ = false;
-  bool there_ = false, ahead_ = false, quietBefore_ = false, leftBefore_ = false;
+  bool there_ = false, told_ = false, done_ = false, looksBefore_ = false, joinedBefore_ = false, leftBefore_ = false;
   // The front goes in this cycle.
   bool taken_ = false;
   uint32_t doomed_ = 0;
