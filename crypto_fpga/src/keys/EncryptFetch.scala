@@ -32,8 +32,9 @@ class EncryptUpsets extends Bundle {
  * the packet.
  *
  * The IV is the sequence number XOR the row's `iv_mask` (RFC 4106 section 3.1: unique for each key,
- * which any one-to-one image of a counter is). The key travels with the job, so a row written
- * meanwhile changes nothing for a packet that has begun.
+ * which any one-to-one image of a counter is). Boxes that share a key differ in `node`, with which
+ * each number ends. The key travels with the job, so a row written meanwhile changes nothing for a
+ * packet that has begun.
  *
  * Key rows are words of [[Secded]] in their table. A flipped bit of a key is repaired while the
  * packet waits for its number. Two, or one of the bits that the packet's route and number need
@@ -148,6 +149,8 @@ class EncryptFetch(
   authority.io.request.bits.esn := OutboundKeyRow.esn(rowDecided)
   authority.io.request.bits.softLimit := OutboundKeyRow.softLimit(rowDecided)
   authority.io.request.bits.hardLimit := OutboundKeyRow.hardLimit(rowDecided)
+  authority.io.request.bits.nodeBits := OutboundKeyRow.nodeBits(rowDecided)
+  authority.io.request.bits.node := OutboundKeyRow.node(rowDecided)
   // A cycle late: a row that is written ends a long path, and no packet that meets it is here
   // so soon.
   authority.io.restart := RegNext(keys.io.restart, 0.U.asTypeOf(keys.io.restart))
@@ -204,7 +207,9 @@ object EncryptFetch {
   /** The bits that decide on a packet's route and number before the row is repaired. */
   private val early: BigInt = {
     import OutboundKeyRow._
-    Seq(valid, suite, icv, transport, esn, softLimit, hardLimit).map(f => f.put((BigInt(1) << f.width) - 1)).sum
+    Seq(valid, suite, icv, transport, esn, softLimit, hardLimit, nodeBits, node).map(f =>
+      f.put((BigInt(1) << f.width) - 1)
+    ).sum
   }
 
   /** Cycles from a packet's first beat to its job: table, decision, grant. */

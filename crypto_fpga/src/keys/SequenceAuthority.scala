@@ -22,6 +22,13 @@ class SequenceRequest(saBits: Int, bits: Int) extends Bundle {
 
   /** The last number that may be given out; 0 = no limit given. */
   val hardLimit = UInt(bits.W)
+
+  /**
+   * Each number ends with the lowest `nodeBits` bits of `node`. So boxes that share an SA, each
+   * with a `node` of its own, give out no number twice, whatever happens to them.
+   */
+  val nodeBits = UInt(log2Ceil(SequenceAuthority.mostNodeBits + 1).W)
+  val node = UInt(SequenceAuthority.mostNodeBits.W)
 }
 
 class SequenceGrant(bits: Int) extends Bundle {
@@ -45,12 +52,14 @@ class SequenceRaise(saBits: Int, bits: Int) extends Bundle {
  * docs/explanation/security.md).
  *
  * Guarantees, for each SA between two restarts:
- *   - The first number is 1, and each next number is one more. No packet asks for another.
+ *   - Without `nodeBits` the first number is 1, and each next number is one more. With them a block
+ *     of 2^nodeBits numbers has one of each node, the one that ends with its bits. Each next number
+ *     is of the next block, and the first one of the second block. No packet asks for another.
  *   - No number is above `hardLimit`, above 2^32-1 without ESN, or above 2^64-1 with ESN.
  *   - After the first refusal every request is refused.
  *   - Only `restart` lowers a counter: the key row was written, and the counter starts anew.
- *   - After `raise` the next number is one above the raised one, if the counter was lower
- *     (fail-over).
+ *   - After `raise` the next number is one above the raised one, or of the next block, if the
+ *     counter was lower (fail-over).
  *   - One flipped bit of a counter in the memory changes nothing. Two take the counter out of use:
  *     every request is refused, with `spoiled`, until a restart.
  *
@@ -150,7 +159,11 @@ class SequenceAuthority(saBits: Int, bits: Int = 64, memory: (Int, Int) => Coded
   private val current4 = PriorityMux(matches.zip(results.map(_.counter)) :+ (true.B -> stored))
   private val spoiled4 = row.spoiled && !forwarded4
   private val current5 = RegEnable(Mux(spoiled4, lost, current4), valid4)
-  private val candidate5 = RegEnable(current4.last +& 1.U, valid4)
+  // Of the node: bits that it has, and those in place.
+  private val nodeMask4 = RegEnable(SequenceAuthority.nodeMask(request3.nodeBits), valid3)
+  private val node4 = RegEnable(request3.node & SequenceAuthority.nodeMask(request3.nodeBits), valid3)
+  private val above4 = (current4.last | nodeMask4) +& 1.U
+  private val candidate5 = RegEnable(above4 | node4, valid4)
   private val repaired5 = RegEnable(row.repaired && !forwarded4, valid4)
   private val lost5 = RegEnable(spoiled4, valid4)
 
@@ -216,6 +229,12 @@ class SequenceAuthority(saBits: Int, bits: Int = 64, memory: (Int, Int) => Coded
 }
 
 object SequenceAuthority {
+
+  /** Bits of a node's number: 128 nodes at most. */
+  val mostNodeBits: Int = 7
+
+  /** As many ones as `nodeBits` says. */
+  private def nodeMask(nodeBits: UInt): UInt = VecInit.tabulate(mostNodeBits)(bit => nodeBits > bit.U).asUInt
 
   /** Cycles from a request to its grant: it meets the memory's answer two cycles later. */
   val latency: Int = 4

@@ -18,7 +18,7 @@ class SequenceProperty
     extends Property(
       Claim(
         proves =
-          "Numbers of an SA are one above the last between two restarts, within every limit, and none follows a refusal.",
+          "Numbers of an SA rise by one, or to the next block, which has one for each node, within every limit; none follows a refusal.",
         clause = "RFC 4303 3.3.3, RFC 4106 3.1, SequenceAuthority",
         bug =
           Bug("SequenceAuthority", raw"matches_0\s+\? results_0_counter_last", "matches_1 ? results_0_counter_last"),
@@ -74,7 +74,9 @@ class SequenceProperty
   private val number = grant.bits.sequence
   assert(grant.valid === ShiftRegister(request.valid, latency, false.B, true.B))
   when(since && mine && grant.bits.granted) {
-    assert(number === last +& 1.U && !refused)
+    val mask = VecInit.tabulate(SequenceAuthority.mostNodeBits)(granted.nodeBits > _.U).asUInt
+    assert((number & mask) === (granted.node & mask))
+    assert((number | mask) === (last | mask) +& 1.U + mask && !refused)
     assert(granted.hardLimit === 0.U || number <= granted.hardLimit)
     assert(granted.esn || number < (1 << 8).U)
   }
@@ -103,4 +105,5 @@ class SequenceProperty
   cover(since && mine && grant.bits.granted && number === 2.U)
   cover(since && mine && refused)
   cover(since && mine && grant.bits.granted && number === 0x1234.U)
+  cover(since && mine && grant.bits.granted && granted.nodeBits === 7.U && granted.node === 5.U && last(6, 0) === 9.U)
 }

@@ -26,7 +26,7 @@ route add default via fd00::9 dev red
 route add 10.4.0.1 dev red
 neigh add 192.0.2.2 lladdr 02:00:00:00:00:22 dev black
 xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 reqid 1 name out/1 mode tunnel flag icmp esn replay-window 64 \
-  df set tfcpad 200 dummy 300 every 5ms limit packet-soft 5 limit time-hard 900 sel src 10.1.0.0/16 dst 10.2.0.0/16 proto udp dport 1000-2000 \
+  df set tfcpad 200 dummy 300 every 5ms node 2 of 4 limit packet-soft 5 limit time-hard 900 sel src 10.1.0.0/16 dst 10.2.0.0/16 proto udp dport 1000-2000 \
   aead "rfc4106(gcm(aes))" 0x000102030405060708090a0b0c0d0e0fa0a1a2a3 128
 xfrm state add src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2001 reqid 1 mode tunnel replay-window 64 encap espinudp 4500 4500 0.0.0.0 \
   auth-trunc "hmac(sha256)" 0x101112131415161718191a1b1c1d1e1f101112131415161718191a1b1c1d1e1f 128 \
@@ -87,7 +87,7 @@ func TestJSON(t *testing.T) {
 	_, out, _, _ := run("--daemon", path, "-json", "xfrm", "state", "get", "src", "192.0.2.1", "dst", "192.0.2.2", "proto", "esp", "spi", "0x1001")
 	check(t, "xfrm-state", out)
 	want := `[{"name":"out/1","src":"192.0.2.1","dst":"192.0.2.2","proto":"esp","spi":4097,"reqid":1,"mode":"tunnel","replay_window":64,"flags":["icmp","esn"],"df":"set","tfcpad":200,` +
-		`"dummy":{"length":300,"every_us":5000},"aead":{"name":"rfc4106(gcm(aes))","key_bits":160,"icv_bits":128},` +
+		`"dummy":{"length":300,"every_us":5000},"node":{"number":2,"of":4},"aead":{"name":"rfc4106(gcm(aes))","key_bits":160,"icv_bits":128},` +
 		`"sel":{"dport":"1000-2000","dst":"10.2.0.0/16","proto":"udp","src":"10.1.0.0/16"},"lifetime":{"packet_soft":5,"add_hard_seconds":900},"seq":0,"dir":"out"}]` + "\n"
 	if out != want {
 		t.Errorf("%s\nwant %s", out, want)

@@ -325,8 +325,10 @@ func KeyRow(sa *model.SA, ivMask uint64) (Row, error) {
 	f := regs.OutboundKeyRow
 	row := common(newRow(f.Bits), f.Key, f.Auth, f.Salt, f.Spi, f.Valid, f.Esn, f.Icv, f.Transport, f.Suite)
 	f.IvMask.Put(row, ivMask)
-	f.SoftLimit.Put(row, sa.PacketSoft)
+	f.SoftLimit.Put(row, sa.SoftNumber())
 	// 0: the last that the number on the wire holds (RFC 4303, 3.3.3)
-	f.HardLimit.Put(row, sa.PacketHard)
+	f.HardLimit.Put(row, sa.LastNumber())
+	f.Node.Put(row, uint64(sa.Node.Number))
+	f.NodeBits.Put(row, uint64(sa.Node.Bits()))
 	return row, nil
 }

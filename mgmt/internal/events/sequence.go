@@ -32,7 +32,7 @@ func (s *Source) exhausted(m *model.Model, found func(Event)) error {
 	}
 	if sa.PacketHard != 0 {
 		row, err := s.Box.ReadRow(transport.Crypto, regs.CryptoTableOutboundNumber, sa.Row)
-		if err != nil || regs.OutboundNumberRow.Last.Get(row) == sa.PacketHard {
+		if err != nil || regs.OutboundNumberRow.Last.Get(row) == sa.LastNumber() {
 			return err
 		}
 	}

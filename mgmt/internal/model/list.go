@@ -61,6 +61,9 @@ func (m *Model) DescribeSA(sa *SA, meter Meter) (string, error) {
 	if sa.Dummy != nil {
 		fmt.Fprintf(&b, "%s ", sa.Dummy)
 	}
+	if sa.Node.Of != 0 {
+		fmt.Fprintf(&b, "%s ", sa.Node)
+	}
 	if sa.ForDSCP != 0 {
 		fmt.Fprintf(&b, "for-dscp %s ", sa.ForDSCP.Words())
 	}

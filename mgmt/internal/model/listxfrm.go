@@ -26,6 +26,7 @@ type stateJSON struct {
 	DSCP         string            `json:"dscp,omitempty"`
 	TFCPad       uint32            `json:"tfcpad,omitempty"`
 	Dummy        *dummyJSON        `json:"dummy,omitempty"`
+	Node         *xfrm.Node        `json:"node,omitempty"`
 	ForDSCP      []string          `json:"for_dscp,omitempty"`
 	Aead         *algorithmJSON    `json:"aead,omitempty"`
 	Auth         *algorithmJSON    `json:"auth-trunc,omitempty"`
@@ -91,6 +92,9 @@ func (m *Model) stateObject(sa *SA, l Listing) (any, error) {
 	}
 	if sa.Dummy != nil {
 		o.Dummy = &dummyJSON{sa.Dummy.Length, sa.Dummy.Every.Microseconds()}
+	}
+	if sa.Node.Of != 0 {
+		o.Node = &sa.Node
 	}
 	if sa.ForDSCP != 0 {
 		o.ForDSCP = words(sa.ForDSCP.String(), " ")

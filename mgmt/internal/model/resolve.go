@@ -32,7 +32,7 @@ func (m *Model) Direct(report *Report) error {
 			return xfrm.Errorf(sa.Pos, "flag esn needs a replay-window: the high half of the sequence number is inferred from it")
 		}
 		if sa.Way == xfrm.DirIn {
-			if err := cmp.Or(sa.CheckInboundEncap(sa.Pos), sa.CheckInboundOuter(sa.Pos), sa.CheckInboundTFC(sa.Pos)); err != nil {
+			if err := cmp.Or(sa.CheckInboundEncap(sa.Pos), sa.CheckInboundOuter(sa.Pos), sa.CheckInboundTFC(sa.Pos), sa.CheckInboundNode(sa.Pos)); err != nil {
 				return err
 			}
 		}

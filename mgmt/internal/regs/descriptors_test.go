@@ -48,14 +48,14 @@ func copyOf(row []uint32) []uint32 { return append([]uint32{}, row...) }
 
 func TestWideFields(t *testing.T) {
 	row := make([]uint32, CryptoTableOutboundKey.Words())
-	OutboundKeyRow.SoftLimit.Put(row, 1<<56-1)
+	OutboundKeyRow.SoftLimit.Put(row, 1<<48-1)
 	OutboundKeyRow.HardLimit.Put(row, 0xdcba9876543210)
-	OutboundKeyRow.SoftLimit.Put(row, 0x123456789abcde)
-	if row[28] != 0x789abcde || row[29] != 0x10123456 || row[30] != 0x98765432 || row[31] != 0xdcba {
+	OutboundKeyRow.SoftLimit.Put(row, 0x3456789abcde)
+	if row[28] != 0x789abcde || row[29] != 0x10003456 || row[30] != 0x98765432 || row[31] != 0xdcba {
 		t.Errorf("soft and hard limit: %#x", row[28:])
 	}
 	soft, hard := OutboundKeyRow.SoftLimit.Get(row), OutboundKeyRow.HardLimit.Get(row)
-	if soft != 0x123456789abcde || hard != 0xdcba9876543210 {
+	if soft != 0x3456789abcde || hard != 0xdcba9876543210 {
 		t.Errorf("soft limit %#x, hard limit %#x", soft, hard)
 	}
 	OutboundKeyRow.IvMask.Put(row, 1<<64-1)

@@ -309,8 +309,8 @@ var NetworkRow = struct {
 
 // OutboundKeyRow is the layout of one row.
 var OutboundKeyRow = struct {
-	Bits                                                                                  int
-	Key, Auth, Salt, Spi, IvMask, SoftLimit, HardLimit, Valid, Esn, Icv, Transport, Suite Field
+	Bits                                                                                                  int
+	Key, Auth, Salt, Spi, IvMask, SoftLimit, Node, HardLimit, Valid, Esn, Icv, Transport, NodeBits, Suite Field
 }{
 	Bits:      1024,
 	Key:       Field{LSB: 0, Width: 256},
@@ -318,12 +318,14 @@ var OutboundKeyRow = struct {
 	Salt:      Field{LSB: 768, Width: 32},
 	Spi:       Field{LSB: 800, Width: 32},
 	IvMask:    Field{LSB: 832, Width: 64},
-	SoftLimit: Field{LSB: 896, Width: 56},
+	SoftLimit: Field{LSB: 896, Width: 48},
+	Node:      Field{LSB: 944, Width: 7},
 	HardLimit: Field{LSB: 952, Width: 56},
 	Valid:     Field{LSB: 1008, Width: 1},
 	Esn:       Field{LSB: 1009, Width: 1},
 	Icv:       Field{LSB: 1010, Width: 2},
 	Transport: Field{LSB: 1012, Width: 1},
+	NodeBits:  Field{LSB: 1013, Width: 3},
 	Suite:     Field{LSB: 1016, Width: 8},
 }
 

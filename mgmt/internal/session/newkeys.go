@@ -31,7 +31,7 @@ func (s *Session) claimKeys(m *model.Model) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, keys.Close()) }()
-	var marks []usedkeys.Mark
+	var uses []usedkeys.Use
 	seen := map[usedkeys.Mark]*model.SA{}
 	for _, sa := range list {
 		mark := keys.Mark(sa.Crypt().Key)
@@ -39,16 +39,20 @@ func (s *Session) claimKeys(m *model.Model) (err error) {
 			return xfrm.Errorf(sa.Pos, "the outbound SAs spi 0x%x and 0x%x have one key: their %s; give each its own", other.SPI, sa.SPI, sa.Suite().Repetition())
 		}
 		seen[mark] = sa
-		used, err := keys.Used(mark)
+		use := usedkeys.Use{Mark: mark, Number: sa.Node.Number, Of: sa.Node.Of}
+		before, used, err := keys.Used(mark)
 		if err != nil {
 			return err
+		}
+		if used && before != use {
+			return xfrm.Errorf(sa.Pos, "this box has had the key of the outbound SA spi 0x%x before with another node, so numbers may come twice under it: %s; make a new key", sa.SPI, sa.Suite().Repetition())
 		}
 		if used && sa.ReplayOSeq == 0 {
 			return xfrm.Errorf(sa.Pos, "this box has had the key of the outbound SA spi 0x%x before, and its sequence numbers would start again at 1: %s; make a new key", sa.SPI, sa.Suite().Repetition())
 		}
-		marks = append(marks, mark)
+		uses = append(uses, use)
 	}
-	return keys.Add(marks)
+	return keys.Add(uses)
 }
 
 // keysPath is the file of marks, beside the state unless it is said.

@@ -6,6 +6,7 @@
 package usedkeys
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -26,6 +27,13 @@ const Most = 1 << 20
 // Mark stands for a key. It says nothing of it.
 type Mark [16]byte
 
+// Use is a key, and the numbers that a box may have used under it: those of node Number of so
+// many, or all where Of is 0.
+type Use struct {
+	Mark       Mark
+	Number, Of uint8
+}
+
 // Keys is the file of marks, which this process alone has until Close.
 type Keys struct {
 	db   *bolt.DB
@@ -35,7 +43,7 @@ type Keys struct {
 
 var (
 	meta  = []byte("meta")  // the key that marks are made with, under `name`
-	marks = []byte("marks") // of each mark its number
+	marks = []byte("marks") // of each mark its number and node; an older file lacks the node
 	order = []byte("order") // of each number, which count up, its mark
 	name  = []byte("name")
 )
@@ -96,20 +104,26 @@ func (k *Keys) Mark(key []byte) (m Mark) {
 	return m
 }
 
-// Used says whether a key was added before.
-func (k *Keys) Used(m Mark) (used bool, err error) {
+// Used gives the use for which a key was first added, and whether it was.
+func (k *Keys) Used(m Mark) (use Use, used bool, err error) {
 	err = k.db.View(func(tx *bolt.Tx) error {
-		used = tx.Bucket(marks).Get(m[:]) != nil
+		value := tx.Bucket(marks).Get(m[:])
+		used = value != nil
+		use.Mark = m
+		if len(value) == placeBytes+2 {
+			use.Number, use.Of = value[placeBytes], value[placeBytes+1]
+		}
 		return nil
 	})
-	return used, err
+	return use, used, err
 }
 
-// Add remembers keys, all or none, and is done when they are on the disk.
-func (k *Keys) Add(list []Mark) error {
+// Add remembers keys, all or none, and is done when they are on the disk. A key that was added
+// before keeps its use.
+func (k *Keys) Add(list []Use) error {
 	err := k.db.Update(func(tx *bolt.Tx) error {
-		for _, m := range list {
-			if err := k.add(tx.Bucket(marks), tx.Bucket(order), m); err != nil {
+		for _, use := range list {
+			if err := k.add(tx.Bucket(marks), tx.Bucket(order), use); err != nil {
 				return err
 			}
 		}
@@ -118,7 +132,11 @@ func (k *Keys) Add(list []Mark) error {
 	return disk.Failed("cannot write the marks of used keys "+k.db.Path(), err)
 }
 
-func (k *Keys) add(marks, order *bolt.Bucket, m Mark) error {
+// placeBytes is the length of a mark's number.
+const placeBytes = 8
+
+func (k *Keys) add(marks, order *bolt.Bucket, use Use) error {
+	m := use.Mark
 	if marks.Get(m[:]) != nil {
 		return nil
 	}
@@ -127,7 +145,8 @@ func (k *Keys) add(marks, order *bolt.Bucket, m Mark) error {
 		return err
 	}
 	place := binary.BigEndian.AppendUint64(nil, number)
-	if err := errors.Join(marks.Put(m[:], place), order.Put(place, m[:])); err != nil {
+	value := append(bytes.Clone(place), use.Number, use.Of)
+	if err := errors.Join(marks.Put(m[:], value), order.Put(place, m[:])); err != nil {
 		return err
 	}
 	if number <= k.most {

@@ -26,7 +26,7 @@ func mustOpen(t *testing.T, path string, most uint64) *Keys {
 
 func (k *Keys) used(t *testing.T, n int) bool {
 	t.Helper()
-	used, err := k.Used(k.Mark(key(n)))
+	_, used, err := k.Used(k.Mark(key(n)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,11 +39,12 @@ func TestMarks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "var", "keys")
 	k := mustOpen(t, path, 4)
 	secret := []byte("0123456789abcdef0123456789abcdefsalt")
-	if used, err := k.Used(k.Mark(secret)); used || err != nil {
+	if _, used, err := k.Used(k.Mark(secret)); used || err != nil {
 		t.Fatal(used, err)
 	}
-	for range 2 {
-		if err := k.Add([]Mark{k.Mark(secret)}); err != nil {
+	use := Use{k.Mark(secret), 5, 8}
+	for _, again := range []Use{use, {Mark: use.Mark, Number: 6, Of: 8}} {
+		if err := k.Add([]Use{again}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,8 +53,8 @@ func TestMarks(t *testing.T) {
 	}
 	k = mustOpen(t, path, 4)
 	defer k.Close()
-	if used, err := k.Used(k.Mark(secret)); !used || err != nil {
-		t.Fatal(used, err)
+	if got, used, err := k.Used(k.Mark(secret)); !used || got != use || err != nil {
+		t.Fatal(used, got, err)
 	}
 	if k.used(t, 1) {
 		t.Error("a key that never was is known")
@@ -76,9 +77,9 @@ func TestBounded(t *testing.T) {
 	defer k.Close()
 	var once int64
 	for n := 0; n < rekeys; n += at {
-		var list []Mark
+		var list []Use
 		for i := range at {
-			list = append(list, k.Mark(key(n+i)))
+			list = append(list, Use{Mark: k.Mark(key(n + i))})
 		}
 		if err := k.Add(list); err != nil {
 			t.Fatal(err)
@@ -118,5 +119,21 @@ func TestDamaged(t *testing.T) {
 	}
 	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "cannot open the marks of used keys "+path) {
 		t.Error(err)
+	}
+}
+
+// TestEarlierFile: a mark of a version before nodes is known, of a key that one box alone had.
+func TestEarlierFile(t *testing.T) {
+	k := mustOpen(t, filepath.Join(t.TempDir(), "keys"), 4)
+	defer k.Close()
+	m := k.Mark(key(1))
+	err := k.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket(marks).Put(m[:], binary.BigEndian.AppendUint64(nil, 1))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if use, used, err := k.Used(m); !used || use != (Use{Mark: m}) || err != nil {
+		t.Error(use, used, err)
 	}
 }

@@ -68,6 +68,8 @@ func TestState(t *testing.T) {
 		}},
 		{"xfrm state add " + sa + "mode transport reqid 3 " + gcm, func(s *State) { s.Mode, s.ReqID = ModeTransport, 3 }},
 		{"xfrm state add " + sa + gcm, func(s *State) { s.Mode = ModeTransport }},
+		{"xfrm state add " + sa + "mode tunnel dir out node 0 of 2 " + gcm, func(s *State) { s.Dir, s.Node = DirOut, Node{0, 2} }},
+		{"xfrm state add " + sa + "mode tunnel node 127 of 128 " + gcm, func(s *State) { s.Node = Node{127, 128} }},
 		{"xfrm state add " + sa + "mode tr " + gcm + " sel src 192.0.2.0/24 proto tcp", func(s *State) {
 			s.Mode, s.Sel = ModeTransport, &Selector{Src: netip.MustParsePrefix("192.0.2.0/24"), Dst: Everything, Proto: 6}
 		}},

@@ -78,8 +78,8 @@ func (p *parser) unknown() error {
 	return word.errorf("unexpected word %s", word.quoted())
 }
 
-// stateAdd reads what iproute2's xfrm_state_modify reads, `df`, `dscp`, `for-dscp`, `dummy`
-// and `name`.
+// stateAdd reads what iproute2's xfrm_state_modify reads, `df`, `dscp`, `for-dscp`, `dummy`,
+// `node` and `name`.
 func (p *parser) stateAdd(update bool) (Command, error) {
 	s := State{Mode: ModeTransport}
 	var idSeen bool
@@ -149,6 +149,8 @@ func (p *parser) stateAdd(update bool) (Command, error) {
 			err = p.tfcPad(&s)
 		case "dummy":
 			err = p.dummy(&s)
+		case "node":
+			err = p.node(&s)
 		case "pcpu-num":
 			return nil, word.refuse("an SA belongs to no CPU here")
 		case "dir":
@@ -265,6 +267,11 @@ func checkState(pos Pos, s *State) error {
 	}
 	if err := s.checkTFC(pos); err != nil {
 		return err
+	}
+	if s.Dir == DirIn {
+		if err := s.CheckInboundNode(pos); err != nil {
+			return err
+		}
 	}
 	return checkAlgorithms(pos, s)
 }

@@ -102,6 +102,8 @@ type State struct {
 	// packets that it sends besides.
 	TFCPad uint32 `json:"tfcpad,omitempty"`
 	Dummy  *Dummy `json:"dummy,omitempty"`
+	// Node is this box, of those that share an outbound SA.
+	Node Node `json:"node,omitzero"`
 	// ForDSCP are the DSCPs whose packets an outbound SA carries before others of its template; 0:
 	// those that are no other's.
 	ForDSCP DSCPs `json:"for_dscp,omitempty"`

@@ -38,6 +38,7 @@ type boxSA struct {
 	TFCPad     uint32          `json:"tfcpad"`
 	IfID       string          `json:"if_id"`
 	Dummy      json.RawMessage `json:"dummy"`
+	Node       json.RawMessage `json:"node"`
 	ForDSCP    []string        `json:"for_dscp"`
 	Aead       *boxAlgorithm   `json:"aead"`
 	Auth       *boxAlgorithm   `json:"auth-trunc"`
@@ -111,6 +112,8 @@ func (b *boxSA) unsaid(s *sa) string {
 		return "tfcpad"
 	case b.Dummy != nil:
 		return "dummy packets"
+	case b.Node != nil:
+		return "node"
 	case s.forDSCP != 0 && s.mode != xfrm.ModeTunnel:
 		return "for-dscp in transport mode"
 	case l.UseSoft != 0 || l.UseHard != 0:

@@ -457,12 +457,14 @@ object OutboundKeyRow extends Row {
   val salt = RowField(768, 32)
   val spi = RowField(800, 32)
   val ivMask = RowField(832, 64)
-  val softLimit = RowField(896, 56)
+  val softLimit = RowField(896, 48)
+  val node = RowField(944, 7)
   val hardLimit = RowField(952, 56)
   val valid = RowField(1008, 1)
   val esn = RowField(1009, 1)
   val icv = RowField(1010, 2)
   val transport = RowField(1012, 1)
+  val nodeBits = RowField(1013, 3)
   val suite = RowField(1016, 8)
   val fields: Seq[(String, RowField)] = Seq(
     "key" -> key,
@@ -471,11 +473,13 @@ object OutboundKeyRow extends Row {
     "spi" -> spi,
     "iv_mask" -> ivMask,
     "soft_limit" -> softLimit,
+    "node" -> node,
     "hard_limit" -> hardLimit,
     "valid" -> valid,
     "esn" -> esn,
     "icv" -> icv,
     "transport" -> transport,
+    "node_bits" -> nodeBits,
     "suite" -> suite
   )
 }

@@ -12,13 +12,20 @@ case class SaKeys(keys: EspKeys, spi: Long, esn: Boolean = false, window: Int = 
   private def number(bytes: Array[Byte]): BigInt = Bytes.toBigInt(bytes)
   private val flag = if (esn) 1 else 0
 
-  def outbound(ivMask: BigInt = 0, softLimit: BigInt = 0, hardLimit: BigInt = 0): BigInt =
+  def outbound(
+      ivMask: BigInt = 0,
+      softLimit: BigInt = 0,
+      hardLimit: BigInt = 0,
+      nodeBits: Int = 0,
+      node: Int = 0
+  ): BigInt =
     OutboundKeyRow.valid.put(1) | OutboundKeyRow.suite.put(keys.suite.number) | OutboundKeyRow.spi.put(spi) |
       OutboundKeyRow.esn.put(flag) | OutboundKeyRow.icv.put(icv) |
       OutboundKeyRow.key.put(number(keys.rowKey(inbound = false))) |
       OutboundKeyRow.salt.put(number(keys.salt.toArray)) | OutboundKeyRow.auth.put(number(keys.rowAuth)) |
       OutboundKeyRow.ivMask.put(ivMask) |
-      OutboundKeyRow.softLimit.put(softLimit) | OutboundKeyRow.hardLimit.put(hardLimit)
+      OutboundKeyRow.softLimit.put(softLimit) | OutboundKeyRow.hardLimit.put(hardLimit) |
+      OutboundKeyRow.nodeBits.put(nodeBits) | OutboundKeyRow.node.put(node)
 
   def inbound: BigInt =
     InboundKeyRow.valid.put(1) | InboundKeyRow.suite.put(keys.suite.number) | InboundKeyRow.spi.put(spi) |

@@ -20,7 +20,9 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
       take: Boolean = true,
       esn: Boolean = true,
       soft: BigInt = 0,
-      hard: BigInt = 0
+      hard: BigInt = 0,
+      nodeBits: Int = 0,
+      node: Int = 0
   )
 
   /** @param lost SAs whose counters are beyond repair */
@@ -42,7 +44,8 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
     def apply(r: Request): Option[BigInt] = {
       val size = if (r.esn) ones(bits) else ones(bits / 2)
       val limit = if (r.hard == 0) size else r.hard.min(size)
-      val number = last(r.sa) + 1
+      val nodes = BigInt(1) << r.nodeBits
+      val number = (last(r.sa) / nodes + 1) * nodes + r.node % nodes
       if (!r.take || lost(r.sa)) None
       else if (exhausted(r.sa) || number > limit) { exhausted += r.sa; None }
       else {
@@ -94,6 +97,8 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
       bits.esn.poke(r.esn)
       bits.softLimit.poke(r.soft)
       bits.hardLimit.poke(r.hard)
+      bits.nodeBits.poke(r.nodeBits)
+      bits.node.poke(r.node)
       dut.io.request.valid.poke(true)
       step()
       idle(1)
@@ -262,6 +267,40 @@ class SequenceAuthoritySpec extends AnyFunSuite with CompiledOnce {
         restart(0)
         raise(0, end)
         for (_ <- 1 to 3) assert(send(Request(0, esn = esn)).isEmpty)
+      }
+      drain()
+    }
+  }
+
+  test("boxes that share an SA never give out one number twice, though they take over counters and count anew") {
+    simulate(new SequenceHarness(new SequenceAuthority(saBits, bits = 16))) { dut =>
+      val bench = new Bench(dut, 16)
+      import bench._
+      // Each SA of this chip is the same SA of another box: of 1, 2, 6 and 128 at most.
+      val random = new Random(32)
+      for ((nodeBits, nodes) <- Seq(0 -> Seq(0), 1 -> Seq(0, 1), 3 -> (0 until 6), 7 -> Seq(0, 1, 126, 127))) {
+        def request(node: Int) = Request(node % 16, nodeBits = nodeBits, node = node)
+        val used = mutable.Map.empty[BigInt, Int]
+        def number(node: Int): Unit = for (number <- send(request(node)))
+          for (other <- used.put(number, node)) fail(s"number $number of node $node was one of node $other")
+        for (node <- nodes) restart(node % 16)
+        assert(
+          nodeBits == 0 || send(request(nodes.last)).contains(BigInt((1 << nodeBits) + nodes.last)),
+          "the first one"
+        )
+        for (_ <- 1 to 400) {
+          val node = nodes(random.nextInt(nodes.length))
+          // Another box's number, as a take-over has it, or one of this box's own.
+          if (random.nextInt(10) == 0 && used.nonEmpty) raise(node % 16, used.keys.max.min(0x8000))
+          number(node)
+        }
+        // At the end there may be room for a node's number and for none of another's.
+        val end = 0xffff >> nodeBits << nodeBits
+        for (node <- nodes) {
+          raise(node % 16, end - 1)
+          number(node)
+          for (_ <- 1 to 2) assert(send(request(node)).isEmpty || nodeBits == 0, s"node $node of 2^$nodeBits")
+        }
       }
       drain()
     }

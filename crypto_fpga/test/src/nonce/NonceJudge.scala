@@ -9,13 +9,24 @@ import sallyport.crypto.support.Bytes
 import scala.collection.mutable
 
 /** Contents of an outbound key row. */
-case class Generation(keys: SaKeys, ivMask: BigInt, softLimit: BigInt, hardLimit: BigInt) {
-  def row: BigInt = keys.outbound(ivMask, softLimit, hardLimit)
+case class Generation(
+    keys: SaKeys,
+    ivMask: BigInt,
+    softLimit: BigInt,
+    hardLimit: BigInt,
+    nodeBits: Int,
+    node: Int
+) {
+  def row: BigInt = keys.outbound(ivMask, softLimit, hardLimit, nodeBits, node)
+
+  /** Whether a box that shares the SA may give out a number: all others have none such. */
+  def owns(number: BigInt): Boolean = (number - node) % (1 << nodeBits) == 0
 
   /** The last number that may be given out. */
   def last: BigInt = {
     val width = (BigInt(1) << (if (keys.esn) 64 else 32)) - 1
-    if (hardLimit == 0) width else hardLimit.min(width)
+    val limit = if (hardLimit == 0) width else hardLimit.min(width)
+    limit - (limit - node).mod(1 << nodeBits)
   }
 
   /**
@@ -71,6 +82,7 @@ class NonceJudge {
     val iv = packet.bytes.slice(8, 16)
     assert(used.add((rows(index).keys.keys.key, iv)), s"SA $sa, row $index: IV ${hex(iv)} is used twice with one key")
     assert(number > highest((sa, index)), s"SA $sa, row $index: number $number after ${highest((sa, index))}")
+    assert(rows(index).owns(number), s"SA $sa, row $index: number $number of another node than ${rows(index).node}")
     assert(number <= rows(index).last, s"SA $sa, row $index: number $number beyond the limit ${rows(index).last}")
     if (number - highest((sa, index)) > 256) jumps += 1
     highest((sa, index)) = number

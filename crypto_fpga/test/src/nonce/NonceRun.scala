@@ -93,11 +93,14 @@ class NonceRun(dut: NonceHarness, suites: Seq[Suite], saBits: Int, random: Rando
     val spi = if (random.nextBoolean()) 0x1000L + sa else random.nextInt() & 0xffffffffL
     // Often so low that it is met exactly, before a raise can pass it.
     val hard = if (random.nextBoolean()) 1 + random.nextInt(1 << random.nextInt(12)) else 0
+    val nodeBits = if (random.nextBoolean()) random.nextInt(8) else 0
     val generation = Generation(
       SaKeys(EspKeys.random(random, suite()), spi, esn = random.nextBoolean()),
       if (random.nextBoolean()) BigInt(64, random) else 0,
       softLimit = random.nextInt(200),
-      hardLimit = hard
+      hardLimit = hard,
+      nodeBits,
+      node = random.nextInt(1 << nodeBits)
     )
     judge.writes(sa, generation)
     chip.outbound(sa, generation.row)

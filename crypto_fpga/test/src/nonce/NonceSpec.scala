@@ -33,7 +33,8 @@ class NonceSpec extends AnyFunSuite with CompiledOnce {
     "the judge finds an IV used twice, a number out of order or beyond its limit, and a row that is no longer in force"
   ) {
     val random = new Random(3)
-    def row(limit: Int) = Generation(SaKeys(EspKeys.random(random, suites.head), 0x77), BigInt(64, random), 0, limit)
+    def row(limit: Int, nodeBits: Int = 0, node: Int = 0) =
+      Generation(SaKeys(EspKeys.random(random, suites.head), 0x77), BigInt(64, random), 0, limit, nodeBits, node)
     def packet(row: Generation, number: Int): LinkPacket = {
       val keys = row.keys
       val iv = (row.ivMask ^ number).toLong
@@ -52,7 +53,11 @@ class NonceSpec extends AnyFunSuite with CompiledOnce {
     assert(refusal(judge, packet(first, 5)).contains("beyond the limit 4"))
     judge.judge(packet(second, 1))
     assert(refusal(judge, packet(first, 4)).contains("none of its rows"))
-    assert(judge.generations == 2)
+    val shared = row(0, nodeBits = 3, node = 5)
+    judge.writes(5, shared)
+    judge.judge(packet(shared, 13))
+    assert(refusal(judge, packet(shared, 20)).contains("of another node than 5"))
+    assert(judge.generations == 3)
   }
 
   test("no IV is used twice with a key, whatever comes over the links and whenever rows are written") {

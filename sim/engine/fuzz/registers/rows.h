@@ -240,12 +240,14 @@ inline constexpr Field kAuth{256, 512};
 inline constexpr Field kSalt{768, 32};
 inline constexpr Field kSpi{800, 32};
 inline constexpr Field kIvMask{832, 64};
-inline constexpr Field kSoftLimit{896, 56};
+inline constexpr Field kSoftLimit{896, 48};
+inline constexpr Field kNode{944, 7};
 inline constexpr Field kHardLimit{952, 56};
 inline constexpr Field kValid{1008, 1};
 inline constexpr Field kEsn{1009, 1};
 inline constexpr Field kIcv{1010, 2};
 inline constexpr Field kTransport{1012, 1};
+inline constexpr Field kNodeBits{1013, 3};
 inline constexpr Field kSuite{1016, 8};
 }  // namespace outbound_key_row
 
