@@ -135,7 +135,7 @@ formal: setup ## proofs of the RTL by k-induction, 2 at a time; PROPERTY=name fo
 	@$(ENV) python -m formal $(PROPERTY)
 
 lab-test: ## a real TRex in software (docs/how-to/trex-software.md), TREX=FOLDER; as root
-	@TREX="$(TREX)" $(ENV) python -m pytest -q -rs tests/trex/test_software.py tests/trex/test_software_box.py tests/trex/test_software_connections.py
+	@TREX="$(TREX)" $(ENV) python -m pytest -q -rs tests/trex/test_software.py tests/trex/test_software_box.py tests/trex/test_software_connections.py tests/trex/test_software_ike.py
 
 peers: ## Debian's programs judge a box; PEER=name for one (docs/reference/peers.md)
 	@scripts/peers.sh $(PEER)

@@ -8,7 +8,7 @@ sizes bytes of a frame with its FCS, times nanoseconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
@@ -193,6 +193,7 @@ class Capabilities:
     line_gbps: int = limits.LINE_GBPS  # of the ports
     without: tuple[str, ...] = ()  # tests that it cannot make
     ike: tuple[str, ...] = ()  # tests of IKE that it can make, of sallyport.ike.MEASURES
+    reasons: Mapping[str, str] = field(default_factory=dict)  # why it cannot make some others
     pairs: int = 1  # of ports, which have the load at the same time
     stateful: tuple[str, ...] = ()  # tests that it can make, of sallyport.stateful.TESTS
 

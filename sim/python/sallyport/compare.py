@@ -66,7 +66,7 @@ MEASURES = (
     Measure("rate", "1/s", (*_IKE, *_STATEFUL), lambda r: _figure(r, "1/s"), 1, spread="figure_runs"),
     Measure("answers", "Gb/s", _STATEFUL, lambda r: _figure(r, "Gb/s"), 1, spread="figure_runs"),
     Measure("time", "ms", _IKE, lambda r: _figure(r, "ms"), -1, spread="figure_runs"),
-    Measure("simulated time", "ns", _IKE, lambda r: _figure(r, "ns"), -1, spread="figure_runs"),
+    Measure("blocked time", "ns", _IKE, lambda r: _figure(r, "ns"), -1, spread="figure_runs"),
     Measure("loss", "%", (*_CALM, "loss", *_IKE_WITHOUT_LOSS), lambda r: r["loss_pct"], -1, points=True),
     Measure("burst", "frames", ("back-to-back",), lambda r: r["burst_frames"], 1, spread="burst_runs"),
     Measure("recovery", "ns", ("recovery",), lambda r: _never(r["recovery_ns"]), -1),

@@ -50,6 +50,7 @@ kernel-sallyport! kernel-netlink socket-default vici
 # Where a request is repeated before its answer comes, a second cookie makes AUTH fail: it covers
 # the request with the first one (2.15).
 COOKIES, NO_COOKIES = 10, 0
+REPEATED = r"retransmit \d+ of request"  # as charon says it
 
 
 def check_charon() -> None:
@@ -111,7 +112,7 @@ class Charon:
 
     def repeats(self) -> int:
         """How many requests it has sent again."""
-        return len(re.findall(r"retransmit \d+ of request", self.log()))
+        return len(re.findall(REPEATED, self.log()))
 
     def swanctl(self, *words: str, check: bool = True) -> str:
         """The output of a command of swanctl."""
@@ -136,16 +137,25 @@ class Charon:
 
     def packets(self) -> dict[str, tuple[int, int]]:
         """By each CHILD_SA's name, packets in and out, as the box counted them for charon."""
-        raw = self.swanctl("--list-sas", "--raw")
-        found = [dict(re.findall(r"([\w-]+)=(\S*)", each)) for each in re.findall(r"\{name=[^{}]*", raw)]
-        return {each["name"]: (int(each["packets-in"]), int(each["packets-out"])) for each in found}
+        return packets_of(self.swanctl("--list-sas", "--raw"))
 
     def half_open(self) -> int:
         """IKE_SAs that are not yet authenticated."""
-        found = re.search(r"(\d+) half-open", self.swanctl("--stats"))
-        return int(found[1]) if found else 0
+        return half_open_of(self.swanctl("--stats"))
 
     def kill(self) -> None:
         """As a crash ends it; a second call does nothing."""
         self._process.kill()
         self._process.wait()
+
+
+def packets_of(raw: str) -> dict[str, tuple[int, int]]:
+    """By each CHILD_SA's name, packets in and out, as `swanctl --list-sas --raw` has them."""
+    found = [dict(re.findall(r"([\w-]+)=(\S*)", each)) for each in re.findall(r"\{name=[^{}]*", raw)]
+    return {each["name"]: (int(each["packets-in"]), int(each["packets-out"])) for each in found}
+
+
+def half_open_of(stats: str) -> int:
+    """Of what `swanctl --stats` prints."""
+    found = re.search(r"(\d+) half-open", stats)
+    return int(found[1]) if found else 0

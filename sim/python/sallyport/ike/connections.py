@@ -33,7 +33,7 @@ _CONNECTION = """  t{number} {{
       {words} }} }}
   }}
 """
-_SECRET = 'secrets {\n  ike-all { secret = "a test key" }\n}\n'
+SECRET = 'secrets {\n  ike-all { secret = "a test key" }\n}\n'
 
 
 def connections(setup: Setup, side: int, words: str = "", options: str = "", peer: str = "") -> str:
@@ -57,4 +57,4 @@ def connections(setup: Setup, side: int, words: str = "", options: str = "", pee
         )
         for number in range(setup.sas)
     ]
-    return "connections {\n" + "".join(made) + "}\n" + _SECRET
+    return "connections {\n" + "".join(made) + "}\n" + SECRET

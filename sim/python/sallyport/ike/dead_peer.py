@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from sallyport.backend import Figure, Trial, TrialResult
-from sallyport.ike.arrival import until_one_arrives
-from sallyport.ike.gateways import Boxes, gateways
+from sallyport.ike.gateways import Boxes
 from sallyport.ike.tunnels import FRAMES, patience_s
 
 # charon asks a peer that was silent for DPD_S, and asks again TRIES times. It gives up TRIES + 1
@@ -21,23 +19,22 @@ CHILD = "start_action = start\n      dpd_action = restart"
 GAVE_UP = f"giving up after {TRIES} retransmits"
 
 
-def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
+def measure(trial: Trial, boxes: Boxes) -> TrialResult:
     """One run. Times begin with the death. The result's counts are of the frames behind it until
     one arrived."""
     setup = trial.setup
-    with gateways(setup, boxes, folder, TIMERS) as both:
+    with boxes.gateways(TIMERS) as both:
         both.establish(patience_s(setup.sas), CHILD, f"dpd_delay = {DPD_S}s")
-        alive = boxes.one_frame()
+        alive = boxes.each_tunnel(1)
         died, clock = time.time(), time.monotonic()
-        both.far.die()
-        boxes.reset(both.far.side)
-        both.far.start()
+        both.far.replace()
         both.accept()
-        result, end = until_one_arrives(boxes, patience_s(setup.sas))
+        arrival = boxes.until_one_arrives(patience_s(setup.sas))
+        result, end = arrival.result, arrival.end
         all_again = both.wait_until(lambda: both.up() >= setup.sas, patience_s(setup.sas))
         complete = time.monotonic()
         carried = boxes.each_tunnel(FRAMES)
-        found = both.near.charon.said_at(GAVE_UP, died)
+        found = both.near.said_at(GAVE_UP, died)
     checks = list(result.checks)
     if not alive.rx_frames:
         checks.append("no packet arrived before the peer died")

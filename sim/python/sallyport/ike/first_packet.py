@@ -6,29 +6,27 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from sallyport.backend import Figure, Trial, TrialResult
-from sallyport.ike.arrival import until_one_arrives
-from sallyport.ike.gateways import Boxes, gateways
+from sallyport.ike.gateways import Boxes
 
 PATIENCE_S = 60
 ASKED, MADE = "creating acquire job", r"CHILD_SA \S+ established"  # as charon says it
 
 
-def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
+def measure(_trial: Trial, boxes: Boxes) -> TrialResult:
     """One run with one tunnel. The result's counts are of the frames that were sent until one
     arrived; its latency is that one's."""
-    with gateways(trial.setup, boxes, folder) as both:
+    with boxes.gateways() as both:
         both.accept()
         both.initiate("start_action = trap")
-        trapped = both.wait_until(lambda: both.near.daemon.policies() > 0, PATIENCE_S)
-        began, clock = time.time(), time.monotonic()
-        result, end = until_one_arrives(boxes, PATIENCE_S)
-        arrived = result.rx_frames > 0
+        trapped = both.wait_until(lambda: both.near.policies() > 0, PATIENCE_S)
+        arrival = boxes.until_one_arrives(PATIENCE_S)
+        began = time.time() - (time.monotonic() - arrival.began)  # since the epoch, as charon's log
+        result, arrived = arrival.result, arrival.result.rx_frames > 0
         # The packet may be quicker than charon's last word on the tunnel.
-        both.wait_until(lambda: not arrived or both.near.charon.said_at(MADE, began) is not None, PATIENCE_S)
-        asked, made = (both.near.charon.said_at(words, began) for words in (ASKED, MADE))
+        both.wait_until(lambda: not arrived or both.near.said_at(MADE, began) is not None, PATIENCE_S)
+        asked, made = (both.near.said_at(words, began) for words in (ASKED, MADE))
     checks = list(result.checks)
     if not trapped:
         checks.append("the box had no policy that asks for a tunnel")
@@ -38,7 +36,7 @@ def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
         result,
         checks=checks,
         figures=[
-            Figure("first packet", 1000 * (end - clock) if arrived else None, "ms", "wall"),
+            Figure("first packet", 1000 * (arrival.end - arrival.began) if arrived else None, "ms", arrival.clock),
             Figure("until charon is asked", _ms(began, asked), "ms", "wall"),
             Figure("IKE and its SAs", _ms(asked, made), "ms", "wall"),
         ],

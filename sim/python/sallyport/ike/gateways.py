@@ -1,107 +1,143 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two gateways under a test of IKE: each a box, the sallyportd that owns it, and charon."""
+"""Two gateways under a test of IKE, and the tester between which they stand: the one interface
+between the measures and a simulation or a lab."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from sallyport.backend import Setup, TrialResult
 from sallyport.errors import CheckFailed
-from sallyport.ike.charon import NO_COOKIES, Charon
+from sallyport.ike.charon import NO_COOKIES
 from sallyport.ike.connections import connections
-from sallyport.ike.daemon import Daemon
-from sallyport.ike.spaces import Space, cabled
-from sallyport.tunnels import BLACK, BLACK_PREFIX
+from sallyport.ike.flooding import Flood
 
-POLL_S = 0.05  # between two questions to a daemon
+POLL_S = 0.05  # between two questions to a gateway
 POLICIES = 2  # that the plugin has a box install for a tunnel: out and in
+Done = TypeVar("Done")
+
+
+class Gateway(Protocol):
+    """One of the two: a box, the sallyportd that owns it, and charon."""
+
+    side: int  # 0 or 1
+
+    def load(self, text: str) -> None:
+        """Give charon these connections and secrets (swanctl.conf), in place of all that it had."""
+        ...
+
+    def rekey(self, children: Sequence[str]) -> None:
+        """Order a rekey of each of these CHILD_SAs."""
+        ...
+
+    def spis(self) -> set[str]:
+        """Those of all SAs of the box."""
+        ...
+
+    def policies(self) -> int:
+        """How many the box has."""
+        ...
+
+    def up(self) -> int:
+        """Tunnels whose SAs and policies the box has."""
+        ...
+
+    def packets(self) -> dict[str, tuple[int, int]]:
+        """By each CHILD_SA's name, packets in and out, as the box counted them for charon."""
+        ...
+
+    def said_at(self, pattern: str, after: float = 0.0) -> float | None:
+        """When charon first said that since `after`, in seconds since the epoch; None: never."""
+        ...
+
+    def repeats(self) -> int:
+        """Requests of IKE that charon has sent again."""
+        ...
+
+    def half_open(self) -> int:
+        """IKE_SAs that are not yet authenticated."""
+        ...
+
+    def replace(self) -> None:
+        """It dies without a word, and another with a reset box stands in its place, without
+        a connection."""
+        ...
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Frames into a tunnel that was not there yet; none arrived if `result` says so."""
+
+    result: TrialResult  # of all frames
+    # When the first one was sent, and when the first one that arrived was, by the monotonic clock.
+    began: float
+    end: float
+    clock: str  # of the time between them, as of a figure
 
 
 class Boxes(Protocol):
-    """The two boxes and the tester between which they stand, whichever they are."""
+    """The two gateways and the tester, whichever they are."""
 
-    def registers(self, box: int) -> Path:
-        """Where a box's registers answer."""
-        ...
+    clock: str  # of times that traffic tells: "simulated" or "tester"
 
-    def configure(self, box: int) -> list[str]:
-        """The lines that give a new box its addresses and next hops."""
-        ...
-
-    def reset(self, box: int) -> None:
-        """The chips of a box lose all that they hold."""
+    def gateways(self, timers: str = "", cookies: int = NO_COOKIES) -> AbstractContextManager[Gateways]:
+        """Both without a connection. `timers` are lines of strongswan.conf and `cookies` its
+        threshold, where the gateways are started here."""
         ...
 
     def each_tunnel(self, frames: int) -> TrialResult:
         """Send so many frames into each tunnel, each way, and wait for them."""
         ...
 
-    def one_frame(self) -> TrialResult:
-        """Send one frame behind box 0 into its first tunnel."""
+    def until_one_arrives(self, patience_s: float) -> Arrival:
+        """Send frames behind box 0 into its first tunnel until one arrives, or so many seconds
+        are over."""
         ...
 
     def load(self) -> TrialResult:
-        """Load all tunnels for a while, and let software at the registers meanwhile."""
+        """Load all tunnels for a while, and let software at the boxes meanwhile."""
         ...
 
+    def loaded(self, work: Callable[[], Done]) -> tuple[list[TrialResult], Done]:
+        """Load all tunnels, in one piece or several, while `work` runs; its result too."""
+        ...
 
-class Gateway:
-    """One of the two. It may die, and then another stands in its place."""
+    def blocked_ns(self, calm: TrialResult, pieces: list[TrialResult]) -> float:
+        """For how long traffic of `pieces` stood still, which that of `calm` did not."""
+        ...
 
-    def __init__(self, side: int, space: Space, boxes: Boxes, folder: Path, timers: str, cookies: int) -> None:
-        self.side, self.space, self._boxes, self._folder = side, space, boxes, folder
-        self._timers, self._cookies, self._lives = timers, cookies, 0
-        self.start()
-
-    def start(self) -> None:
-        """A daemon with a configured box, and charon without a connection."""
-        folder = self._folder / f"{'ab'[self.side]}{self._lives}"
-        self._lives += 1
-        folder.mkdir()
-        self.daemon = Daemon(self._boxes.registers(self.side), folder / "daemon", self.space)
-        try:
-            self.daemon.wait_until_ready()
-            for line in self._boxes.configure(self.side):
-                self.daemon.ask("command", words=line.split())
-            self.charon = Charon(folder / "charon", self.space, self.daemon.control, self._timers, self._cookies)
-        except BaseException:
-            self.daemon.kill()
-            raise
-
-    def die(self) -> None:
-        """Charon and the daemon are killed."""
-        self.charon.kill()
-        self.daemon.kill()
+    def flood(self, rate: int) -> AbstractContextManager[Flood]:
+        """Requests of IKE to the far gateway, so many a second, that never go on, while the
+        context lasts."""
+        ...
 
 
 class Gateways:
     """Both, and how to wait for them. `near` initiates."""
 
-    def __init__(self, setup: Setup, boxes: Boxes, near: Gateway, far: Gateway) -> None:
-        self.setup, self.boxes, self.near, self.far = setup, boxes, near, far
+    def __init__(self, setup: Setup, near: Gateway, far: Gateway) -> None:
+        self.setup, self.near, self.far = setup, near, far
 
     def accept(self, peer: str = "") -> None:
         """Give the far one its connections; `peer` as of [connections]."""
-        self.far.charon.load(connections(self.setup, 1, peer=peer))
+        self.far.load(connections(self.setup, 1, peer=peer))
 
     def initiate(self, words: str = "start_action = start", options: str = "") -> None:
         """Give the near one its connections. `words` are lines of its children, which say who
         begins; `options` are lines of its connections."""
-        self.near.charon.load(connections(self.setup, 0, words, options))
+        self.near.load(connections(self.setup, 0, words, options))
 
     def up(self) -> int:
         """Tunnels whose SAs and policies both boxes have."""
-        return min(
-            min(len(each.spis()) // 2, each.policies() // POLICIES) for each in (self.near.daemon, self.far.daemon)
-        )
+        return min(self.near.up(), self.far.up())
 
     def spis(self) -> frozenset[str]:
         """Of the SAs of both boxes."""
-        return frozenset(self.near.daemon.spis() | self.far.daemon.spis())
+        return frozenset(self.near.spis() | self.far.spis())
 
     def wait_until(self, true: Callable[[], bool], seconds: float) -> bool:
         """Whether it came true in so many seconds."""
@@ -122,22 +158,4 @@ class Gateways:
 
     def repeats(self) -> int:
         """Requests of IKE that either sent again."""
-        return self.near.charon.repeats() + self.far.charon.repeats()
-
-
-@contextmanager
-def gateways(
-    setup: Setup, boxes: Boxes, folder: Path, timers: str = "", cookies: int = NO_COOKIES
-) -> Iterator[Gateways]:
-    """Both gateways without a connection, in an empty folder; they end with the context. `timers`
-    are lines of both strongswan.conf."""
-    ip = setup.ip
-    with cabled((str(BLACK[ip][0]), str(BLACK[ip][1])), BLACK_PREFIX[ip]) as spaces:
-        made: list[Gateway] = []
-        try:
-            for side, space in enumerate(spaces):
-                made.append(Gateway(side, space, boxes, folder, timers, cookies))
-            yield Gateways(setup, boxes, *made)
-        finally:
-            for each in made:
-                each.die()
+        return self.near.repeats() + self.far.repeats()

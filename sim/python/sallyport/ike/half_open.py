@@ -4,22 +4,13 @@ while requests that never go on come from everywhere, all honest tunnels come up
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from sallyport.backend import Figure, Trial, TrialResult
-from sallyport.errors import CheckFailed
 from sallyport.ike.charon import COOKIES
-from sallyport.ike.gateways import Boxes, Gateways, gateways
-from sallyport.ike.spaces import Space
+from sallyport.ike.gateways import Boxes
 from sallyport.ike.tunnels import FRAMES, patience_s, unlike
-from sallyport.simulator import ROOT
-from sallyport.tunnels import BLACK
 
 LEAST_PART = 0.5  # of the asked rate, which a flood must have to count
 ANY = "%any"  # peers that may begin, so that a request of the flood is not refused at once
@@ -28,59 +19,21 @@ FIRST_S = 1  # of the flood before the honest set-ups
 THREADS = 16
 
 
-class Flood:
-    """Requests that it sent, and how long it took; 0 until it is over."""
-
-    sent, seconds = 0, 0.0
-
-
-@contextmanager
-def flood(both: Gateways, rate: int) -> Iterator[Flood]:
-    """Requests to the far gateway while the context lasts."""
-    near, far = both.near.space, both.far.space
-    # So that charon can answer all sources, as over the internet. There the answers end.
-    far.run("ip", "route", "add", "default", "via", BLACK[both.setup.ip][0])
-    words = (near.device, _mac(far), _mac(near), BLACK[both.setup.ip][1], rate)
-    process = subprocess.Popen(
-        near.command(sys.executable, "-m", "sallyport.ike.flood", *words),
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    found = Flood()
-    try:
-        yield found
-        said, wrong = process.communicate()  # ends its input, and so the flood
-        if process.returncode != 0:
-            raise CheckFailed(f"the flood ended early: {wrong.strip()[-300:]}")
-        sent, seconds = said.split()
-        found.sent, found.seconds = int(sent), float(seconds)
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _mac(space: Space) -> str:
-    return space.run("cat", f"/sys/class/net/{space.device}/address").strip()
-
-
-def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
+def measure(trial: Trial, boxes: Boxes) -> TrialResult:
     """One run: as of [sallyport.ike.tunnels], a second after the flood began. The far charon, which
     has it, is the responder."""
     setup = trial.setup
-    with gateways(setup, boxes, folder, cookies=COOKIES) as both:
+    with boxes.gateways(cookies=COOKIES) as both:
         most = 0
         both.accept(ANY)
-        with flood(both, trial.ike_flood) as attack:
+        with boxes.flood(trial.ike_flood) as attack:
             time.sleep(FIRST_S)
             began = time.monotonic()
             both.initiate()
 
             def done() -> bool:
                 nonlocal most
-                most = max(most, both.far.charon.half_open())
+                most = max(most, both.far.half_open())
                 return both.up() >= setup.sas
 
             complete = both.wait_until(done, patience_s(setup.sas))

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from sallyport.backend import Trial, TrialResult
 from sallyport.ike import dead_peer, first_packet, half_open, rekeys, tunnels
 from sallyport.ike.gateways import Boxes
 
-Measure = Callable[[Trial, Boxes, Path], TrialResult]
+Measure = Callable[[Trial, Boxes], TrialResult]
 
 MEASURES: dict[str, Measure] = {
     "ike-tunnels": tunnels.measure,

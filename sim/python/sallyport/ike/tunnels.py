@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from sallyport.backend import Figure, Trial, TrialResult
-from sallyport.ike.gateways import Boxes, Gateways, gateways
+from sallyport.ike.gateways import Boxes, Gateways
 
 FRAMES = 4  # in each tunnel, each way
 LEAST_S, EACH_S = 60, 2  # for all of them, and more for each
@@ -20,11 +19,11 @@ def patience_s(tunnels: int) -> float:
     return LEAST_S + EACH_S * tunnels
 
 
-def measure(trial: Trial, boxes: Boxes, folder: Path) -> TrialResult:
+def measure(trial: Trial, boxes: Boxes) -> TrialResult:
     """One run: the time from the order to the near charon until both boxes have the SAs of all
     tunnels; behind it packets in each."""
     setup = trial.setup
-    with gateways(setup, boxes, folder) as both:
+    with boxes.gateways() as both:
         both.accept()
         began = time.monotonic()
         both.initiate()
@@ -48,7 +47,7 @@ def unlike(both: Gateways, frames: int) -> list[str]:
     """A sentence on each gateway whose tunnels have not each carried exactly so many packets."""
     found = []
     for each in (both.near, both.far):
-        counts = each.charon.packets()
+        counts = each.packets()
         wrong = [name for name, packets in counts.items() if packets != (frames, frames)]
         wrong += [f"t{number}" for number in range(both.setup.sas) if f"t{number}" not in counts]
         if wrong:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sallyport import stateful
+from sallyport.ike import MEASURES
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,16 @@ _SAMPLED = {
     True: " A real tester times latency frames alone, some of the load, in its own software.",
 }
 
-_IKE = (
-    "Each figure is the median of the runs, by the clock that its line names. wall is the clock of the machine that charon, sallyportd and "
-    "the simulator share: simulated chips are thousands of times slower than cards there, so such a figure is no card's. "
-    "simulated is the chips' own time. A count has no clock. "
-)
+_IKE = "Each figure is the median of the runs, by the clock that its line names. A count has no clock. "
+_CLOCKS = {
+    False: " wall is the clock of the machine that charon, sallyportd and the simulator share: simulated chips are thousands of times "
+    "slower than cards there, so such a figure is no card's. simulated is the chips' own time.",
+    True: " wall is the clock of the machine that asked the boxes over ssh. tester is frames lost, over the load of TRex.",
+}
+_BLOCKED = {
+    False: " Blocked is how much longer the longest pause between two frames of a direction was under rekeys than before them.",
+    True: " Blocked is what the tunnels lost under rekeys over their load: the mean of all.",
+}
 
 _CONNECTIONS = (
     "Figures are those of the highest rate of new connections at which at most one of 100,000 fails, and at least 95 % of what was "
@@ -97,9 +103,7 @@ KINDS = {
     "ike-rekeys": Kind(
         "IKE: rekeys under load",
         "draft-ietf-bmwg-ipsec-meth-05; RFC 7296 2.8",
-        _IKE
-        + "Blocked is how much longer the longest pause between two frames of a direction was under rekeys than before them. It passes "
-        "if no frame was lost and all SAs were replaced.",
+        _IKE + "It passes if no frame was lost and all SAs were replaced.",
     ),
     "ike-dead-peer": Kind(
         "IKE: dead peer and fail-over",
@@ -143,12 +147,16 @@ def by_test(rows: list[dict]) -> dict[str, list[dict]]:
 
 def note(rows: list[dict]) -> str:
     """How the figures of one test are to be read, by how they were measured."""
-    said = kind(rows[0]["test"]).note
-    if rows[0]["test"] in ("throughput", "tunnels"):
+    test = rows[0]["test"]
+    said, measured = kind(test).note, sorted({not row["simulated"] for row in rows})
+    if test in MEASURES:
+        ways = [_CLOCKS, _BLOCKED] if test == "ike-rekeys" else [_CLOCKS]
+        return said + "".join(way[real] for way in ways for real in measured)
+    if test in ("throughput", "tunnels"):
         return said + _LATENCY[{row["latency_type"].split()[0] for row in rows} == {"FIFO"}]
-    if rows[0]["test"] != "latency":
+    if test != "latency":
         return said
-    return said + "".join(_SAMPLED[real] for real in sorted({not row["simulated"] for row in rows}))
+    return said + "".join(_SAMPLED[real] for real in measured)
 
 
 def reasons(row: dict) -> list[str]:

@@ -57,18 +57,23 @@ def parse_tests(text: str, capabilities: Capabilities) -> list[str]:
     if text == ALL:
         return [name for name in TESTS if name not in (*cannot, *apart)]
     parts = [part.strip() for part in text.split(",")]
-    names = [name for part in parts for name in (APART[part].tests if part in APART else (part,))]
+    names = [name for part in parts for name in (_group(part, cannot) if part in APART else (part,))]
     for name in names:
         if name not in TESTS:
             raise InputError(f"there is no test {name!r}; choose of {', '.join(TESTS)}, {', '.join(APART)}, or {ALL}")
         if name in cannot:
-            raise InputError(
-                f"--backend {capabilities.name} has no test {name!r} (docs/reference/rfc2544.md); choose another one"
-            )
+            why = capabilities.reasons.get(name, "docs/reference/rfc2544.md")
+            raise InputError(f"--backend {capabilities.name} has no test {name!r} ({why}); choose another one")
     for group in APART.values():
         if 0 < sum(name in group.tests for name in names) < len(names):
             raise InputError(f"--test {text}: {group.why}; give the others a command of their own")
     return list(dict.fromkeys(names))
+
+
+def _group(name: str, cannot: list[str]) -> tuple[str, ...]:
+    """The tests of a group that a tester can do; all of them if it can do none."""
+    whole = APART[name].tests
+    return tuple(test for test in whole if test not in cannot) or whole
 
 
 def cases(

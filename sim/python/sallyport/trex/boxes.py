@@ -10,17 +10,11 @@ import subprocess
 
 from sallyport.errors import CheckFailed, InputError
 from sallyport.trex.lab import Box, Lab, Ssh
+from sallyport.trex.ssh import ANSWER_SECONDS, Unanswered, last, run
 
-CONNECT_SECONDS = 10
-ANSWER_SECONDS = 120.0
 COUNTED = ("drop_", "punt_")
-SSH_FAILED = 255  # of ssh itself; any other status is the command's
 
 Counters = dict[str, int]
-
-
-class Unanswered(Exception):
-    """A box did not carry out a command; the text says why."""
 
 
 def reached(lab: Lab) -> list[tuple[int, Box, Ssh]]:
@@ -99,7 +93,7 @@ class Command:
             self._process.communicate()
             return f"{self._told} did not end within {ANSWER_SECONDS:.0f} s"
         if self._process.returncode:
-            return f"{self._told} ended with status {self._process.returncode}: {_last(errors)}"
+            return f"{self._told} ended with status {self._process.returncode}: {last(errors)}"
         return None
 
 
@@ -119,25 +113,4 @@ def _counters(number: int, box: Box, ssh: Ssh) -> Counters:
 
 
 def _run(box: Box, ssh: Ssh, *arguments: str, given: str = "") -> str:
-    key = ["-i", str(ssh.key)] if ssh.key else []
-    command = shlex.join([*shlex.split(ssh.sallyctl), *arguments])
-    words = [
-        "ssh", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_SECONDS}", *key, "-p", str(ssh.port),
-        f"{ssh.user}@{box.management}", command,
-    ]  # fmt: skip
-    try:
-        done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False)
-    except OSError as error:
-        raise Unanswered(f"ssh cannot be run ({error.strerror})") from None
-    except subprocess.TimeoutExpired:
-        raise Unanswered(f"{box.name} ({box.management}) does not answer within {ANSWER_SECONDS:.0f} s") from None
-    if done.returncode == SSH_FAILED:
-        raise Unanswered(f"{box.name} ({box.management}) does not answer ssh ({_last(done.stderr)})")
-    if done.returncode:
-        raise Unanswered(f"{box.name}: '{command}' failed ({_last(done.stderr)})")
-    return done.stdout
-
-
-def _last(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1].rstrip(".") if lines else "without a word"
+    return run(box, ssh, shlex.join([*shlex.split(ssh.sallyctl), *arguments]), given)

@@ -31,6 +31,16 @@ def ending(lab: Lab, stop: Callable[[], None], close: Callable[[], None]) -> Ite
         raise
 
 
+@contextlib.contextmanager
+def stopping(stop: Callable[[], None]) -> Iterator[None]:
+    """Whatever ends the context too early ends traffic by `stop`, before all else."""
+    try:
+        yield
+    except BaseException:
+        _try(stop)
+        raise
+
+
 def _try(stop: Callable[[], None]) -> None:
     with contextlib.suppress(Lost, Refused):
         stop()

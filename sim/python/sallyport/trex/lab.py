@@ -56,6 +56,7 @@ class Ssh:
     port: int
     key: Path | None  # of this side; None: what ssh itself takes
     sallyctl: str  # the command there, with its options
+    swanctl: str  # the same of strongSwan, for tests of IKE
     configure: Path | None  # an ip -batch file of this side, written before the first packet
 
 
@@ -200,6 +201,7 @@ def _ssh(section: fields.Section, file: Path) -> Ssh:
         port=section.integer("port", 1, 65535, 22),
         key=Path(key).expanduser() if key else None,
         sallyctl=section.text("sallyctl", "sallyctl"),
+        swanctl=section.text("swanctl", "swanctl"),
         configure=file.parent / Path(configure).expanduser() if configure else None,
     )
     section.finish()

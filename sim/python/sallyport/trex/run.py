@@ -96,6 +96,22 @@ class Run:
             then()
         self._watch(time.monotonic() + self._start_s, duration, seconds if multipliers else None, multipliers)
 
+    def until(self, loads: list[Load], seconds: float, done: Callable[[Sample], bool]) -> float:
+        """Load until a look is `done`, or for so many seconds. The moment of the first frame, by
+        the monotonic clock."""
+        self._load(loads)
+        self._client.call("start", ports=self._tx_ports, mult="1", duration=seconds + self._start_s)
+        began = time.monotonic() + self._start_s
+        while self._client.call("is_traffic_active", ports=self._tx_ports):
+            if done(self._look(began)):
+                self._client.call("stop", ports=self._tx_ports)
+                break
+            if self._stopped(time.monotonic() - began, seconds):
+                break
+            time.sleep(CLOSEST_LOOK_SECONDS)
+        self._drain(began)
+        return began
+
     def stop(self) -> None:
         """End traffic at once and leave no stream."""
         self._client.call("stop", ports=self._lab.ports)

@@ -123,6 +123,25 @@ def burst(lab: Lab, setup: Setup, way: Way, count: int, fps: Fraction, counted: 
     return Load(streams, [], Fraction(0), fps)
 
 
+def each_flow(lab: Lab, setup: Setup, way: Way, count: int, fps: Fraction) -> Load:
+    """Streams that send `count` frames of each flow, of the most frequent size: one stream a flow,
+    all together at `fps`."""
+    mode = _object("STLTXSingleBurst", total_pkts=count, pps=float(fps / setup.sas))
+    made = [_of_flow(lab, setup, way, number, mode, number / fps) for number in range(setup.sas)]
+    return Load(made, [], Fraction(0), fps)
+
+
+def steady(lab: Lab, setup: Setup, way: Way, fps: Fraction) -> Load:
+    """A stream of the first flow at `fps`, of the most frequent size, without latency."""
+    return Load([_of_flow(lab, setup, way, 0, _continuous(fps), Fraction(0))], [], Fraction(0), fps)
+
+
+def _of_flow(lab: Lab, setup: Setup, way: Way, number: int, mode: dict, late: Fraction) -> dict:
+    size = _by_weight(setup)[0]
+    frame = frames.frame(way.number, number, setup.ip, size, way.src_mac, way.dst_mac, checked=True, vlan=way.vlan)
+    return _of(lab, frame, None, mode, _object("STLFlowStats", pg_id=way.bulk), late)
+
+
 def _by_weight(setup: Setup) -> list[int]:
     return sorted(setup.mix, key=lambda size: (-setup.mix[size], size))
 

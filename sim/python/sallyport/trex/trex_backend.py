@@ -7,7 +7,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 
@@ -16,12 +15,25 @@ import click
 from sallyport import suites
 from sallyport.backend import Capabilities, Setup, Trial, TrialResult
 from sallyport.errors import InputError
+from sallyport.ike import MEASURES
 from sallyport.stateful import TESTS
-from sallyport.trex import alone, boxes, calibration, checks, directions, outcome, samples, start, stateful, streams
+from sallyport.trex import (
+    alone,
+    boxes,
+    calibration,
+    checks,
+    directions,
+    ike,
+    ike_checks,
+    samples,
+    start,
+    stateful,
+    streams,
+    traffic,
+)
 from sallyport.trex import lab as lab_file
 from sallyport.trex.ending import ending
 from sallyport.trex.process import STATEFUL, STATELESS, Client, Lost, Refused
-from sallyport.trex.rekeys import Rekeys
 from sallyport.trex.run import Run
 
 # Of a trial, unless the command line says otherwise (RFC 2544 24 and 26.2).
@@ -96,6 +108,8 @@ class TrexBackend:
             pairs=self.lab.pairs,
             without=alone.WITHOUT if self.lab.alone else (),
             stateful=() if self.lab.alone else tuple(TESTS),
+            ike=() if self.lab.alone else ike.TESTS,
+            reasons=ike.WITHOUT,
         )
 
     def check(self, setup: Setup, tests: Collection[str] = ()) -> None:
@@ -109,6 +123,8 @@ class TrexBackend:
         if not (self._configured or self._cable):
             boxes.configure(self.lab)
             self._configured = True
+        if of_ike := [test for test in tests if test in MEASURES]:
+            ike_checks.check(self.lab, setup, of_ike[0])
         if connections:
             self._connected(STATEFUL)
             return
@@ -180,6 +196,8 @@ class TrexBackend:
         checks.trial(self.lab, trial, self._interactive)
         if trial.stateful:
             return self._of_connections(trial, client)
+        if trial.ike:
+            return self._of_ike(trial, client)
         sent = alone.counted(trial) if self._alone else trial
         ways = self._ways(trial.setup)
         if self._alone:
@@ -190,7 +208,8 @@ class TrexBackend:
             if self._alone:
                 self._alone.prepare(trial.setup, sent.burst or 0)
             before = {} if self._cable else boxes.counters(self.lab)
-            result = self._trial(trial, sent, ways, run)
+            about = self._about_of(trial)
+            result = traffic.trial(self.lab, trial, sent, ways, run, about, self._alone, self._ask)
             return result if self._cable else self._with_counters(result, before, bool(trial.attack))
 
     def _of_connections(self, trial: Trial, client: Client) -> TrialResult:
@@ -202,6 +221,14 @@ class TrexBackend:
             result = stateful.trial(self.lab, traffic, trial, {**self._named(), "lab": str(self.lab.file)})
             return self._with_counters(result, before, attacked=False)
 
+    def _of_ike(self, trial: Trial, client: Client) -> TrialResult:
+        """A run of a test of IKE."""
+        ways = self._ways(trial.setup, "both")
+        with ending(self.lab, Run(self.lab, client, ways, None).stop, self.close):
+            before = boxes.counters(self.lab)
+            result = ike.run(self.lab, client, ways, trial, self._about_of(trial), self._on_progress)
+            return self._with_counters(result, before, attacked=False)
+
     def _with_counters(self, result: TrialResult, before: boxes.Counters, attacked: bool) -> TrialResult:
         """The result with the boxes' drops since `before`, or with the reason why these
         are unknown."""
@@ -211,6 +238,11 @@ class TrexBackend:
             return replace(result, checks=[*result.checks, f"{error}, so its counters are not known"])
         hidden = [] if attacked or not self._alone else alone.hidden(self.lab, result.lost, dropped)
         return replace(result, dropped=dropped, checks=[*result.checks, *hidden])
+
+    def _about_of(self, trial: Trial) -> dict:
+        """What rows say of the tester, and what a cable carried of the trial's frames."""
+        cable = self._calibration.get(calibration.name(trial.setup.mix))
+        return self._named() | {"lab": str(self.lab.file), "start_ms": self._start_ms, "cable": cable}
 
     def _named(self) -> dict:
         """What rows say of the tester."""
@@ -224,37 +256,3 @@ class TrexBackend:
         if not self.lab.learning_frames:
             return
         run.learn(setup, self._ways(setup, "both"))
-
-    def _trial(self, asked: Trial, trial: Trial, ways: list[streams.Way], run: Run) -> TrialResult:
-        """One trial; `asked` is what it stands for."""
-        setup, lab = trial.setup, self.lab
-        failed, rekeyed = [], 0
-        if trial.burst is not None:
-            if self._alone:
-                loads = [self._alone.load(way, trial) for way in ways]
-            else:
-                loads = [streams.burst(lab, setup, way, trial.burst, trial.fps) for way in ways]
-            seconds = trial.burst / trial.fps
-            run.burst(loads, float(seconds))
-        else:
-            lowest = min(trial.fps, trial.then_fps or trial.fps)
-            loads = [streams.make(lab, setup, way, trial.fps, lowest) for way in ways]
-            seconds = Fraction(setup.measure_ns, 10**9)
-            if setup.warmup_ns:
-                run.warm_up(loads, setup.warmup_ns / 1e9)
-            command = boxes.Command(lab, trial.reset) if trial.reset in lab.boxes[0].commands else None
-            if trial.reset and not command:
-                name = lab.boxes[0].name
-                self._ask(f"Be ready for a {trial.reset} reset of {name}; press Enter, and reset it as soon as told.")
-            multipliers = [load.multiplier(trial.then_fps) for load in loads] if trial.then_fps else []
-            told = f"Now: {trial.reset} reset of {lab.boxes[0].name}." if trial.reset else ""
-            tell = (lambda: click.echo(told, err=True)) if told else None
-            rekeys = Rekeys(lab, setup.rekeys, float(seconds))
-            run.measured(loads, float(seconds), multipliers, command.begin if command else tell, rekeys.turn)
-            failure = command.failure() if command else None
-            failed = [*([failure] if failure else []), *rekeys.finish()]
-            rekeyed = rekeys.done
-        cable = self._calibration.get(calibration.name(setup.mix))  # what it carried of such frames
-        tester = outcome.tester(self._named() | {"lab": str(lab.file), "start_ms": self._start_ms, "cable": cable}, run)
-        result = outcome.of(lab, asked, trial, ways, loads, run, seconds, tester)
-        return replace(result, checks=[*result.checks, *failed], rekeys=rekeyed)
