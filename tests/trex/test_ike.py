@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 import yaml
@@ -17,6 +19,7 @@ from sallyport.ike import MEASURES
 from sallyport.ike import tunnels as set_up
 from sallyport.ike.tunnels import FRAMES
 from sallyport.trex import remote
+from sallyport.trex.ssh import Unanswered
 from tests.ike.test_measures import FIGURES
 from tests.support.replay import sallyport
 from tests.trex.lab import Lab, fields, setup
@@ -234,3 +237,31 @@ def test_two_pairs_are_refused(lab: Lab) -> None:
     with pytest.raises(InputError) as error:
         backend.check(setup(), ["ike-tunnels"])
     assert "IKE is between two gateways; list two boxes in" in error.value.message
+
+
+class _Gateway:
+    """As a box is at the end of a test: `broken` says which of its steps are not answered."""
+
+    advice = "run that"
+
+    def __init__(self, done: list[str], *broken: str) -> None:
+        self._done, self._broken = done, broken
+
+    def __getattr__(self, step: str) -> Callable[[], None]:
+        def do() -> None:
+            self._done.append(step)
+            if step in self._broken:
+                raise Unanswered(f"box-1 does not answer '{step}'")
+
+        return do
+
+
+@pytest.mark.parametrize("step", ["forget", "clear"])
+def test_a_box_gets_its_own_files_back_whatever_fails(step: str, capsys: pytest.CaptureFixture[str]) -> None:
+    done: list[str] = []
+    remote.leave(cast(remote.RemoteGateway, _Gateway(done, step)))
+    assert done[-2:] == ["give_back", "close"]
+    remote.leave(cast(remote.RemoteGateway, _Gateway(done, step, "give_back")))
+    assert done[-2:] == ["give_back", "close"]
+    said = "box-1 does not answer 'give_back': charon there may keep the test's secret; run that"
+    assert said in capsys.readouterr().err

@@ -3,6 +3,7 @@ package sallyport.crypto.config
 
 import sallyport.common.memory.MemoryPipe
 import sallyport.common.registers.map.{CommonRegs, CryptoRegs, RegisterDesc}
+import sallyport.crypto.keys.SequenceAuthority
 import sallyport.crypto.lane.LaneConfig
 import sallyport.crypto.noise.NoiseConfig
 import sallyport.crypto.selftest.SelfTestConfig
@@ -67,6 +68,7 @@ case class CryptoConfig(
     CommonRegs.capabilityLanes -> BigInt(lanes),
     CommonRegs.capabilityLinkBufferBeats -> BigInt(linkBeats),
     CryptoRegs.noiseEntropy -> BigInt(noise.wordEntropy),
+    CommonRegs.capabilityNodeBits -> BigInt(SequenceAuthority.mostNodeBits),
     CommonRegs.capabilitySuites -> suites.map(suite => BigInt(1) << suite.number).sum
   )
 }

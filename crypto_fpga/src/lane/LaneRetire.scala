@@ -189,7 +189,11 @@ class LaneRetire(
   private val front = Reg(new LaneRecord(config))
   // It stood in LUT RAM.
   private val checking = RegNext(queue.io.out.fire, false.B)
-  queue.io.out.ready := !frontValid && !checking
+  // A packet that is none leaves its grant unanswered, which no other one may take. So the lane
+  // stops, and its guard sees that.
+  private val stopped = RegInit(false.B)
+  when(checking && !front.isRight) { stopped := true.B }
+  queue.io.out.ready := !frontValid && !checking && !stopped
   when(queue.io.out.fire) { front := queue.io.out.bits }
   frontValid := (checking && front.isRight) || (frontValid && !io.take && !io.empty)
   io.front.valid := frontValid

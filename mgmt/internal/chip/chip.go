@@ -47,6 +47,8 @@ type Capabilities struct {
 	LinkBufferBeats int `json:"link_buffer_beats"`
 	ReplayWindow    int `json:"replay_window"`
 	Counters        int `json:"counters"`
+	// NodeBits are those of a sequence number that may name a node at most; 0: the chip has none.
+	NodeBits int `json:"node_bits,omitempty"`
 	// CoreKHz is the core clock.
 	CoreKHz clock.Clock `json:"core_khz"`
 	// Suites has bit n for suite n; SuiteNames are strongSwan's.
@@ -90,7 +92,7 @@ func (b *Box) identify(c transport.Chip) error {
 		regs.CommonCapabilityNextHops, regs.CommonCapabilityLanes, regs.CommonCapabilityLinkBufferBeats,
 		regs.CommonCapabilityReplayWindow, regs.CommonCapabilityCounters, regs.CommonCapabilitySuites,
 		regs.CommonCapabilityHostBits, regs.CommonCapabilityPeerBits, regs.CommonCapabilityCoreKhz, regs.CommonCapabilityPrefixBits,
-		regs.CommonCapabilityPolicyBits,
+		regs.CommonCapabilityPolicyBits, regs.CommonCapabilityNodeBits,
 	}
 	ops := make([]transport.Op, len(list))
 	for i, r := range list {
@@ -122,7 +124,7 @@ func (b *Box) identify(c transport.Chip) error {
 		SAs: 1 << ops[5].Data, FlowRows: 1 << ops[6].Data, SADRows: 1 << ops[7].Data, Ways: int(ops[8].Data), Rules: int(ops[9].Data),
 		NextHops: int(ops[10].Data), Lanes: int(ops[11].Data), LinkBufferBeats: int(ops[12].Data), ReplayWindow: int(ops[13].Data),
 		Counters: int(ops[14].Data), Suites: ops[15].Data, SuiteNames: suite.Names(ops[15].Data),
-		HostRows: 1 << ops[16].Data, PeerRows: 1 << ops[17].Data, CoreKHz: clock.Clock(ops[18].Data),
+		HostRows: 1 << ops[16].Data, PeerRows: 1 << ops[17].Data, CoreKHz: clock.Clock(ops[18].Data), NodeBits: int(ops[21].Data),
 	}
 	if bits := ops[19].Data; bits > 0 {
 		b.Capabilities[c].PrefixRows = 1 << bits

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -117,6 +118,35 @@ func TestTakeOverOfLostNumber(t *testing.T) {
 	b.is(true)
 	if n := b.number(regs.CryptoTableOutboundNumber); n != math.MaxUint32 {
 		t.Errorf("b goes on behind %d", n)
+	}
+}
+
+// TestTakeOverOfNode: each packet of a node costs as many numbers as there are nodes. If they are
+// more than a receiver can follow, the SAs go.
+func TestTakeOverOfNode(t *testing.T) {
+	for _, c := range []struct {
+		seconds time.Duration
+		behind  uint64
+	}{{3500 * time.Millisecond, 5000 + 128*3501}, {17000 * time.Second, 0}} {
+		a, b := newHalf(t, peer.SideA), newHalf(t, peer.SideB)
+		b.hear(a)
+		a.hear(b)
+		shared := slices.Clone(tunnel)
+		for i, line := range shared {
+			shared[i] = strings.Replace(line, "spi 0x1001 reqid 1", "spi 0x1001 reqid 1 node 1 of 128", 1)
+		}
+		a.must(shared...)
+		b.must(shared...)
+		a.use(5000)
+		b.hear(a)
+		b.later(c.seconds)
+		b.is(true)
+		if n := b.number(regs.CryptoTableOutboundNumber); n != c.behind {
+			t.Errorf("after %s b goes on behind %d, not %d", c.seconds, n, c.behind)
+		}
+		if sas := len(b.fake.Table(transport.Crypto, regs.CryptoTableOutboundKey)); (sas == 0) != (c.behind == 0) {
+			t.Errorf("after %s b has %d outbound SAs", c.seconds, sas)
+		}
 	}
 }
 

@@ -128,7 +128,11 @@ func (d *Daemon) takeOver() error {
 	p, now := d.pair, d.now()
 	// Also of one that was passive then: it may have become active since.
 	gap := uint64(now.Sub(p.since).Seconds()*float64(p.Rate)) + 1
-	if p.since.IsZero() || gap > farthest {
+	step, err := d.longestStep()
+	if err != nil {
+		return err
+	}
+	if p.since.IsZero() || gap > farthest/step {
 		if err := d.forgetSAs(); err != nil {
 			return err
 		}
@@ -177,8 +181,18 @@ func (d *Daemon) LeavePair() error {
 	return nil
 }
 
-// advance has all SAs go on from the numbers that the other box has told and so many more. An SA
-// without such a number came after that box was asked.
+// longestStep is the longest of all SAs: 1, unless nodes share one.
+func (d *Daemon) longestStep() (uint64, error) {
+	numbers, err := d.numbers()
+	step := uint64(1)
+	for _, n := range numbers {
+		step = max(step, n.Step)
+	}
+	return step, err
+}
+
+// advance has all SAs go on from the numbers that the other box has told and so many packets more.
+// An SA without such a number came after that box was asked.
 func (d *Daemon) advance(gap uint64) error {
 	numbers, err := d.numbers()
 	if err != nil {
@@ -186,7 +200,7 @@ func (d *Daemon) advance(gap uint64) error {
 	}
 	positions := make([]session.Position, len(numbers))
 	for i, n := range numbers {
-		positions[i] = session.Position{ID: n.ID, Number: min(min(d.pair.numbers[n.Directed], n.Most)+gap, n.Most)}
+		positions[i] = session.Position{ID: n.ID, Number: min(min(d.pair.numbers[n.Directed], n.Most)+gap*n.Step, n.Most)}
 	}
 	return d.session.Advance(positions...)
 }

@@ -136,7 +136,7 @@ func New(s Sizes) *Box {
 			regs.CommonCapabilityWays: 4, regs.CommonCapabilityRules: s.Rules, regs.CommonCapabilityNextHops: s.NextHops,
 			regs.CommonCapabilityLanes: 4, regs.CommonCapabilitySuites: s.Suites, regs.CommonCapabilityReplayWindow: s.Window,
 			regs.CommonCapabilityHostBits: s.HostBits, regs.CommonCapabilityPeerBits: s.PeerBits, regs.CommonCapabilityPrefixBits: s.PrefixBits, regs.CommonCapabilityPolicyBits: s.PolicyBits,
-			regs.CommonCapabilityCounters: uint32(len(counters[c])), regs.CommonCapabilityCoreKhz: uint32(CoreClock),
+			regs.CommonCapabilityNodeBits: 7, regs.CommonCapabilityCounters: uint32(len(counters[c])), regs.CommonCapabilityCoreKhz: uint32(CoreClock),
 		} {
 			chip.registers[r.Offset] = v
 		}

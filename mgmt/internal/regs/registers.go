@@ -45,6 +45,7 @@ var (
 	CommonCapabilityCoreKhzKhz             = Field{LSB: 0, Width: 20}
 	CommonCapabilityPrefixBits             = Register{Name: "capability_prefix_bits", Offset: 0x058, Count: 1, Role: Build}
 	CommonCapabilityPolicyBits             = Register{Name: "capability_policy_bits", Offset: 0x05c, Count: 1, Role: Build}
+	CommonCapabilityNodeBits               = Register{Name: "capability_node_bits", Offset: 0x060, Count: 1, Role: Build}
 	CommonStatus                           = Register{Name: "status", Offset: 0x084, Count: 1, Role: Status}
 	CommonStatusReady                      = Field{LSB: 0, Width: 1}
 	CommonStatusLinkUp                     = Field{LSB: 1, Width: 1}
@@ -91,6 +92,7 @@ var CommonRegisters = []Register{
 	CommonCapabilityCoreKhz,
 	CommonCapabilityPrefixBits,
 	CommonCapabilityPolicyBits,
+	CommonCapabilityNodeBits,
 	CommonStatus,
 	CommonCyclesLo,
 	CommonCyclesHi,

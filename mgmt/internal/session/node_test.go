@@ -4,6 +4,7 @@ package session_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,10 +24,14 @@ func TestNode(t *testing.T) {
 	}{
 		{"", 0, 0, 0, 0},
 		{"node 1 of 2", 1, 1, 0, 0},
-		{"node 5 of 8 limit packet-soft 3 limit packet-hard 4", 3, 5, 24, 4<<3 + 5},
-		{"node 127 of 128 limit packet-soft 2199023255551 limit packet-hard 562949953421311", 7, 127, 1<<48 - 128, 1<<56 - 1},
-		{"node 0 of 128 limit packet-soft 2199023255552 limit packet-hard 72057594037927935", 7, 0, 1<<48 - 1, 1<<56 - 1},
-		{"limit packet-soft 72057594037927935", 0, 0, 1<<48 - 1, 0},
+		{"node 5 of 8 limit packet-soft 3 limit packet-hard 4", 3, 5, 3<<3 + 5, 4<<3 + 5},
+		{"node 127 of 128 flag esn replay-window 64 limit packet-soft 2199023255550 limit packet-hard 562949953421310", 7, 127, 1<<48 - 1 - 128, 1<<56 - 1 - 128},
+		{"node 127 of 128 flag esn replay-window 64 limit packet-soft 2199023255551 limit packet-hard 562949953421311", 7, 127, 1<<48 - 1, 1<<56 - 1},
+		{"node 0 of 128 flag esn replay-window 64 limit packet-soft 2199023255552 limit packet-hard 72057594037927935", 7, 0, 1<<48 - 128, 1<<56 - 128},
+		{"limit packet-soft 72057594037927935 flag esn replay-window 64", 0, 0, 1<<48 - 1, 0},
+		// Without ESN the SA ends at 2^32 - 1.
+		{"node 1 of 8 limit packet-soft 536870911 limit packet-hard 4294967295", 3, 1, 1<<32 - 7, 1<<32 - 7},
+		{"limit packet-soft 4294967296", 0, 0, 1<<32 - 1, 0},
 	} {
 		r := newRig(t, fakebox.Small)
 		r.Must("addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", c.words))
@@ -38,13 +43,51 @@ func TestNode(t *testing.T) {
 	}
 }
 
+// TestOlderChip: a crypto chip that knows no nodes would give each the same numbers.
+func TestOlderChip(t *testing.T) {
+	r := newRig(t, fakebox.Small)
+	for _, c := range []struct {
+		bits uint32
+		want string
+	}{{0, "the crypto chip names 0 bits of a node, and node 5 of 8 of the SA spi 0x701 needs 3: its bitstream is older"}, {2, "names 2 bits"}, {3, ""}} {
+		r.Fake.Set(transport.Crypto, regs.CommonCapabilityNodeBits, c.bits)
+		err := r.Run("addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", "node 5 of 8"))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d bits: %v", c.bits, err)
+		}
+	}
+}
+
+// TestLivingKey: a key that an SA has, or loses with the same change, is not another one's, though
+// that goes on above a number.
+func TestLivingKey(t *testing.T) {
+	for _, node := range []string{"", "node 1 of 2 "} {
+		r := newRig(t, fakebox.Small)
+		r.Remembers = true
+		again := func(spi string) string { return sendingFrom(spi, node+"replay-oseq 1") }
+		drop := "xfrm state delete dst 198.51.100.1 proto esp spi 0x701\n"
+		r.Must("addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", node))
+		for _, text := range []string{again("0x702"), strings.Replace(again("0x701"), "add", "update", 1), drop + again("0x701"), drop + again("0x702")} {
+			if err := r.Run(text); err == nil || !strings.Contains(err.Error(), "the outbound SA spi 0x701, which is there or goes with this change, has the key") {
+				t.Errorf("%s gave %v", text, err)
+			}
+		}
+		r.Must(drop)
+		r.Must(again("0x702"))
+		if err := r.Run(again("0x703")); err == nil || !strings.Contains(err.Error(), "the outbound SA spi 0x702") {
+			t.Errorf("gave %v", err)
+		}
+	}
+}
+
 // TestNodeStays: under one key no SA becomes another node's, though it goes on above a number, nor
 // one of inbound packets.
 func TestNodeStays(t *testing.T) {
 	r := newRig(t, fakebox.Small)
 	r.Remembers = true
 	r.Must("addr add 192.0.2.1/24 dev black\n" + sendingFrom("0x701", "node 1 of 4"))
-	drop := "xfrm state delete dst 198.51.100.1 proto esp spi 0x701\n"
+	drop := "xfrm state delete dst 198.51.100.1 proto esp spi "
+	r.Must(drop + "0x701\n")
 	for _, c := range []struct{ words, want string }{
 		{"node 1 of 4", "had the key"},
 		{"node 2 of 4 replay-oseq 9", "with another node"},
@@ -52,10 +95,13 @@ func TestNodeStays(t *testing.T) {
 		{"replay-oseq 9", "with another node"},
 		{"node 1 of 4 replay-oseq 9", ""},
 	} {
-		for _, text := range []string{strings.Replace(sendingFrom("0x701", c.words), "add", "update", 1), drop + sendingFrom("0x701", c.words)} {
+		for _, text := range []string{sendingFrom("0x701", c.words), sendingFrom("0x702", c.words)} {
 			err := r.Run(text)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s gave %v", text, err)
+			}
+			if err == nil {
+				r.Must(drop + regexp.MustCompile("0x70.").FindString(text) + "\n")
 			}
 		}
 	}

@@ -57,6 +57,8 @@ type Number struct {
 	Value uint64
 	// Most is the highest that it can have.
 	Most uint64
+	// Step is how far it rises with each packet that this box sends; 1 of inbound SAs.
+	Step uint64
 }
 
 // Numbers reads the sequence numbers of all SAs, except inbound SAs without a window, whose numbers
@@ -68,7 +70,7 @@ func (v *View) Numbers() (out []Number, err error) {
 			return nil, err
 		}
 		if known {
-			out = append(out, Number{Directed{sa.ID, sa.Way}, value, sa.MostNumber()})
+			out = append(out, Number{Directed{sa.ID, sa.Way}, value, sa.MostNumber(), 1 << sa.Node.Bits()})
 		}
 	}
 	return out, nil

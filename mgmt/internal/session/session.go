@@ -157,6 +157,9 @@ func (s *Session) change(state *store.State, found comparison) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkNodes(state.Model); err != nil {
+		return err
+	}
 	if err := s.Box.WaitReady(); err != nil {
 		return err
 	}

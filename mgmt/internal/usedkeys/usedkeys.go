@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"net/netip"
 	"os"
 	"path/filepath"
 
@@ -28,10 +29,13 @@ const Most = 1 << 20
 type Mark [16]byte
 
 // Use is a key, and the numbers that a box may have used under it: those of node Number of so
-// many, or all where Of is 0.
+// many, or all where Of is 0. The SA that had it last is that of SPI and Dst, unless an earlier
+// version wrote the file.
 type Use struct {
 	Mark       Mark
 	Number, Of uint8
+	SPI        uint32
+	Dst        netip.Addr
 }
 
 // Keys is the file of marks, which this process alone has until Close.
@@ -43,7 +47,7 @@ type Keys struct {
 
 var (
 	meta  = []byte("meta")  // the key that marks are made with, under `name`
-	marks = []byte("marks") // of each mark its number and node; an older file lacks the node
+	marks = []byte("marks") // of each mark its number and SA; an older file lacks the SA
 	order = []byte("order") // of each number, which count up, its mark
 	name  = []byte("name")
 )
@@ -104,22 +108,24 @@ func (k *Keys) Mark(key []byte) (m Mark) {
 	return m
 }
 
-// Used gives the use for which a key was first added, and whether it was.
+// Used gives the last use of a key that was added, and whether one was.
 func (k *Keys) Used(m Mark) (use Use, used bool, err error) {
 	err = k.db.View(func(tx *bolt.Tx) error {
 		value := tx.Bucket(marks).Get(m[:])
 		used = value != nil
 		use.Mark = m
-		if len(value) == placeBytes+2 {
-			use.Number, use.Of = value[placeBytes], value[placeBytes+1]
+		if len(value) <= placeBytes {
+			return nil
 		}
-		return nil
+		rest := value[placeBytes:]
+		use.Number, use.Of, use.SPI = rest[0], rest[1], binary.BigEndian.Uint32(rest[2:])
+		return use.Dst.UnmarshalBinary(rest[6:])
 	})
 	return use, used, err
 }
 
-// Add remembers keys, all or none, and is done when they are on the disk. A key that was added
-// before keeps its use.
+// Add remembers keys, all or none, and is done when they are on the disk. Of a key that was added
+// before it remembers the SA.
 func (k *Keys) Add(list []Use) error {
 	err := k.db.Update(func(tx *bolt.Tx) error {
 		for _, use := range list {
@@ -137,16 +143,20 @@ const placeBytes = 8
 
 func (k *Keys) add(marks, order *bolt.Bucket, use Use) error {
 	m := use.Mark
-	if marks.Get(m[:]) != nil {
-		return nil
+	dst, err := use.Dst.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	sa := append(binary.BigEndian.AppendUint32([]byte{use.Number, use.Of}, use.SPI), dst...)
+	if before := marks.Get(m[:]); before != nil {
+		return marks.Put(m[:], append(bytes.Clone(before[:placeBytes]), sa...))
 	}
 	number, err := order.NextSequence()
 	if err != nil {
 		return err
 	}
 	place := binary.BigEndian.AppendUint64(nil, number)
-	value := append(bytes.Clone(place), use.Number, use.Of)
-	if err := errors.Join(marks.Put(m[:], value), order.Put(place, m[:])); err != nil {
+	if err := errors.Join(marks.Put(m[:], append(bytes.Clone(place), sa...)), order.Put(place, m[:])); err != nil {
 		return err
 	}
 	if number <= k.most {

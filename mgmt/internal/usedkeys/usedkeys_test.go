@@ -4,6 +4,7 @@ package usedkeys
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,8 +43,8 @@ func TestMarks(t *testing.T) {
 	if _, used, err := k.Used(k.Mark(secret)); used || err != nil {
 		t.Fatal(used, err)
 	}
-	use := Use{k.Mark(secret), 5, 8}
-	for _, again := range []Use{use, {Mark: use.Mark, Number: 6, Of: 8}} {
+	use := Use{k.Mark(secret), 5, 8, 0x701, netip.MustParseAddr("2001:db8::1")}
+	for _, again := range []Use{{use.Mark, 5, 8, 0x700, netip.MustParseAddr("192.0.2.1")}, use} {
 		if err := k.Add([]Use{again}); err != nil {
 			t.Fatal(err)
 		}

@@ -10,11 +10,9 @@ import (
 // MaxNodes is how many boxes may share an SA: the crypto chip keeps 7 bits of each number for them.
 const MaxNodes = 128
 
-// Most numbers that the fields of a key row hold for the limits in packets.
-const (
-	mostSoftNumber = 1<<48 - 1
-	mostHardNumber = MaxPackets
-)
+// mostSoftNumber is the greatest that the field of a key row holds; that of hard limits holds
+// MaxPackets.
+const mostSoftNumber = 1<<48 - 1
 
 // Node is a box of those that share an outbound SA. Each sends numbers that end with its own bits,
 // so none repeats a nonce of another (RFC 5116, 3.2), even one that it never heard of.
@@ -30,16 +28,21 @@ func (n Node) String() string { return fmt.Sprintf("node %d of %d", n.Number, n.
 // Bits of each sequence number that say whose it is.
 func (n Node) Bits() int { return bits.Len8(max(n.Of, 1)) - 1 }
 
-// SoftNumber is the sequence number with which an outbound SA warns; 0: none. A number that the
-// chip cannot hold is the greatest that it can.
-func (s *State) SoftNumber() uint64 { return min(s.PacketSoft<<s.Node.Bits(), mostSoftNumber) }
+// SoftNumber is the sequence number with which an outbound SA warns; 0: none.
+func (s *State) SoftNumber() uint64 { return s.numberOf(s.PacketSoft, mostSoftNumber) }
 
 // LastNumber is the last sequence number within an outbound SA's limit in packets; 0: none.
-func (s *State) LastNumber() uint64 {
-	if s.PacketHard == 0 {
+func (s *State) LastNumber() uint64 { return s.numberOf(s.PacketHard, MaxPackets) }
+
+// numberOf is the number of packet n, from 1 on; 0 of 0. One that the SA does not reach, or that is
+// above most, is the greatest of this node that is neither.
+func (s *State) numberOf(n, most uint64) uint64 {
+	if n == 0 {
 		return 0
 	}
-	return min(s.PacketHard<<s.Node.Bits()|uint64(s.Node.Number), mostHardNumber)
+	own := uint64(s.Node.Number)
+	number := min(n<<s.Node.Bits()|own, s.MostNumber(), most)
+	return number - (number-own)%(1<<s.Node.Bits())
 }
 
 // node reads `node NUMBER of NODES`, which iproute2 does not have.

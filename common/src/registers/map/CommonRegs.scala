@@ -51,6 +51,7 @@ object CommonRegs {
   }
   val capabilityPrefixBits = RegisterDesc("capability_prefix_bits", 0x058, RegisterRole.Build)
   val capabilityPolicyBits = RegisterDesc("capability_policy_bits", 0x05c, RegisterRole.Build)
+  val capabilityNodeBits = RegisterDesc("capability_node_bits", 0x060, RegisterRole.Build)
   val status = RegisterDesc("status", 0x084, RegisterRole.Status)
   object Status {
     val ready = RowField(0, 1)
@@ -106,6 +107,7 @@ object CommonRegs {
     capabilityCoreKhz,
     capabilityPrefixBits,
     capabilityPolicyBits,
+    capabilityNodeBits,
     status,
     cyclesLo,
     cyclesHi,

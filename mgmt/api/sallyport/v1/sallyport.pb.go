@@ -1479,6 +1479,7 @@ type Capabilities struct {
 	CoreKhz         uint32                 `protobuf:"varint,14,opt,name=core_khz,json=coreKhz,proto3" json:"core_khz,omitempty"`          // the core clock; since 1.1
 	PrefixRows      uint32                 `protobuf:"varint,15,opt,name=prefix_rows,json=prefixRows,proto3" json:"prefix_rows,omitempty"` // of the last level of the trees of prefixes; since 1.1
 	PolicyRows      uint32                 `protobuf:"varint,16,opt,name=policy_rows,json=policyRows,proto3" json:"policy_rows,omitempty"` // of the table of policies by prefix, its row 0 among them; since 1.1
+	NodeBits        uint32                 `protobuf:"varint,17,opt,name=node_bits,json=nodeBits,proto3" json:"node_bits,omitempty"`       // bits of a sequence number that may name a node at most; since 1.1
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1621,6 +1622,13 @@ func (x *Capabilities) GetPrefixRows() uint32 {
 func (x *Capabilities) GetPolicyRows() uint32 {
 	if x != nil {
 		return x.PolicyRows
+	}
+	return 0
+}
+
+func (x *Capabilities) GetNodeBits() uint32 {
+	if x != nil {
+		return x.NodeBits
 	}
 	return 0
 }
@@ -3132,7 +3140,7 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\alink_up\x18\x05 \x01(\bR\x06linkUp\x12\x16\n" +
 	"\x06tamper\x18\x06 \x01(\bR\x06tamper\x12\x14\n" +
 	"\x05build\x18\a \x01(\rR\x05build\x12>\n" +
-	"\fcapabilities\x18\b \x01(\v2\x1a.sallyport.v1.CapabilitiesR\fcapabilities\"\xd1\x03\n" +
+	"\fcapabilities\x18\b \x01(\v2\x1a.sallyport.v1.CapabilitiesR\fcapabilities\"\xee\x03\n" +
 	"\fCapabilities\x12\x10\n" +
 	"\x03sas\x18\x01 \x01(\rR\x03sas\x12\x1b\n" +
 	"\tflow_rows\x18\x02 \x01(\rR\bflowRows\x12\x19\n" +
@@ -3152,7 +3160,8 @@ const file_sallyport_v1_sallyport_proto_rawDesc = "" +
 	"\vprefix_rows\x18\x0f \x01(\rR\n" +
 	"prefixRows\x12\x1f\n" +
 	"\vpolicy_rows\x18\x10 \x01(\rR\n" +
-	"policyRows\"\x11\n" +
+	"policyRows\x12\x1b\n" +
+	"\tnode_bits\x18\x11 \x01(\rR\bnodeBits\"\x11\n" +
 	"\x0fGetCardsRequest\"\xa1\x01\n" +
 	"\x10GetCardsResponse\x12?\n" +
 	"\x05cards\x18\x01 \x03(\v2).sallyport.v1.GetCardsResponse.CardsEntryR\x05cards\x1aL\n" +

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from sallyport.backend import Setup
 from sallyport.tunnels import BLACK, Tunnels
 
@@ -33,7 +35,8 @@ _CONNECTION = """  t{number} {{
       {words} }} }}
   }}
 """
-SECRET = 'secrets {\n  ike-all { secret = "a test key" }\n}\n'
+# Of this process alone: where a box keeps it, as after a kill, no stranger knows it.
+SECRET = f'secrets {{\n  ike-all {{ secret = "{secrets.token_hex(32)}" }}\n}}\n'
 
 
 def connections(setup: Setup, side: int, words: str = "", options: str = "", peer: str = "") -> str:

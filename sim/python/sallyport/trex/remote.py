@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+import sys
 import time
 from collections.abc import Iterator, Sequence
 
@@ -20,12 +21,16 @@ from sallyport.trex.heard import Heard
 from sallyport.trex.lab import Box, Lab, Ssh
 
 # swanctl takes a regular file alone, and looks for certificates and keys beside it.
-_LOAD = 'd=$(mktemp -d) && trap "rm -rf $d" EXIT && cat > "$d/swanctl.conf" && {} --load-all --clear --file "$d/swanctl.conf"'
+_LOAD = (
+    "d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && trap 'exit 1' HUP INT TERM && "
+    'cat > "$d/swanctl.conf" && {} --load-all --clear --file "$d/swanctl.conf"'
+)
 _CONNECTION = re.compile(r"^  \w+ \{$", re.M)  # as of [connections]
 _LOADED = re.compile(r"successfully loaded (\d+) connections")
 _IKE_SA = re.compile(r"uniqueid=(\d+) version=")  # as --list-sas --raw has it
 HEARD = r"loaded \S+ shared key"  # what charon says of every secret that it gets
 HEARD_S, CLEAR_S = 30, 60  # until that is heard, and until no SA is left
+GIVE_BACK = "--load-all --clear --noprompt"
 OURS = "opening directory"  # begins a line of swanctl about folders that ours lacks
 
 
@@ -35,6 +40,8 @@ class RemoteGateway:
     def __init__(self, side: int, box: Box, ssh: Ssh) -> None:
         self.side, self._box, self._ssh = side, box, ssh
         self._heard = Heard(box, ssh)
+
+        self.advice = f"run '{ssh.swanctl} {GIVE_BACK}' on {box.name}"
 
     def close(self) -> None:
         self._heard.close()
@@ -113,7 +120,7 @@ class RemoteGateway:
 
     def give_back(self) -> None:
         """Have charon load the box's own files."""
-        self._swanctl("--load-all --clear --noprompt")
+        self._swanctl(GIVE_BACK)
 
 
 @contextlib.contextmanager
@@ -127,12 +134,22 @@ def remote(lab: Lab) -> Iterator[list[RemoteGateway]]:
         _empty(made)
         yield made
     finally:
-        with contextlib.suppress(far.Unanswered):  # which the test has said, or the next one will
-            _empty(made)
-            for each in made:
-                each.give_back()
         for each in made:
-            each.close()
+            leave(each)
+
+
+def leave(gateway: RemoteGateway) -> None:
+    """End what a test made at a box, whatever becomes of the other one. A box that keeps the test's
+    secret is named, with the command that ends this."""
+    with contextlib.suppress(far.Unanswered):  # which the test has said, or the next line will
+        gateway.forget()
+        gateway.clear()
+    try:
+        gateway.give_back()
+    except far.Unanswered as error:
+        print(f"sallyport: {error}: charon there may keep the test's secret; {gateway.advice}", file=sys.stderr)
+    finally:
+        gateway.close()
 
 
 def _empty(made: list[RemoteGateway]) -> None:
