@@ -67,7 +67,7 @@ UPSETS = int(os.environ.get("SALLYPORT_UPSETS", str(len(TABLES))))
 # with its parity.
 WIDTHS = {
     "crypto.engine.encrypt.fetch.authority.counters.memory.banks_0.memory": 74,
-    "crypto.engine.encrypt.fetch.keys.table_0.memory.banks_0.memory": 1033,
+    "crypto.engine.encrypt.fetch.keys.table_0.memory.banks_0.memory": 1035,
     "crypto.engine.decrypt.fetch.keys.table_0.memory.banks_0.memory": 864,
     "inner.paths.encrypt.flows.ways_memory.banks_0.memory": 433,
 }
