@@ -2,7 +2,7 @@
 # Sallyport. Every target sets up what it needs; `make help` lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike packages apt-repository strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check route-check calibrate-delays board-check board-parts bitstreams first-run program corundum clean
+.PHONY: FORCE help setup setup-scala regs verilog sim sim-shell mgmt ike ike-packages packages apt-repository strongswan-sm demo formal lab-test peers test test-long bench-mgmt docs lint format synth-check route-check calibrate-delays board-check board-parts bitstreams first-run program corundum clean
 
 VERSION := $(shell cat VERSION)
 ENV := source scripts/env.sh &&
@@ -111,6 +111,9 @@ mgmt: setup ## build/bin/sallyctl and build/bin/sallyportd
 ike: setup ## build/strongswan/*.so: charon's plugin, for the strongSwan here (docs/how-to/ike.md)
 	@$(MAKE) --no-print-directory -C mgmt/strongswan
 
+ike-packages: setup ## build/packages/*.deb of charon's plugin, for Debian 12, 13 and testing
+	@$(ENV) mgmt/strongswan/packaging/build.sh
+
 packages: setup ## build/packages/*.deb of sallyctl and sallyportd, for amd64, arm64 and loong64
 	@$(ENV) mgmt/packaging/build.sh
 
@@ -178,7 +181,7 @@ part-fuzz: sim
 part-registers: | setup
 	$(part) $(PYTEST) tests/regs
 part-repo: | setup
-	$(part) $(PYTEST) tests/repo tests/vectors
+	$(part) $(PYTEST) tests/repo tests/vectors tests/system/test_parts.py
 part-boxes: sim mgmt
 	$(part) $(PYTEST) tests/box tests/peers/test_wireshark.py
 part-shells: sim-shell mgmt

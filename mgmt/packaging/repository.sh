@@ -3,11 +3,15 @@
 # mgmt/packaging/repository.sh KEY [FOLDER]: an apt repository of build/packages/*.deb in FOLDER
 # (build/apt), signed by KEY, whose secret part gpg has. It is made beside FOLDER, and takes its
 # place at the end, so apt sees no half of one. Older versions in FOLDER stay.
+#
+# The suites of Debian's releases have charon's plugin for the strongSwan there, whose version ends
+# in +deb and Debian's number of the release. `stable` has it for none. All have the other packages.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 DAYS=365 # in which it has to be made again: a mirror cannot hide an upgrade for longer
 ARCHITECTURES="amd64 arm64 loong64"
+declare -A SUITES=([stable]=none [bookworm]=12 [trixie]=13 [forky]=14)
 
 fail() { echo "repository.sh: $1" >&2; exit 2; }
 
@@ -29,19 +33,31 @@ trap 'rm -rf "$new"' EXIT
 chmod 755 "$new"
 mkdir "$new/pool"
 for package in "$folder"/pool/*.deb "${packages[@]}"; do cp -p "$package" "$new/pool/"; done
-suite=$new/dists/stable
-for architecture in $ARCHITECTURES; do
-  binary=$suite/main/binary-$architecture
-  mkdir -p "$binary"
-  (cd "$new" && apt-ftparchive --arch "$architecture" packages pool) >"$binary/Packages"
-  gzip -9nk "$binary/Packages"
-done
 release() { echo "-oAPT::FTPArchive::Release::$1=$2"; }
-apt-ftparchive "$(release Origin Sallyport)" "$(release Label Sallyport)" "$(release Suite stable)" \
-  "$(release Codename stable)" "$(release Components main)" "$(release Architectures "$ARCHITECTURES")" \
-  "$(release ValidTime $((DAYS * 86400)))" release "$suite" >"$new/Release"
-mv "$new/Release" "$suite/Release"
-gpg --batch --yes --local-user "$key" --clearsign --output "$suite/InRelease" "$suite/Release"
+# The paragraphs of the packages for all releases, or for the one of this number.
+of_release() {
+  awk -v RS= -v ORS='\n\n' -v tag="+deb$1" '
+    match($0, /\nVersion: [^\n]*\+deb[0-9]+\n/) { if (index(substr($0, RSTART, RLENGTH), tag "\n")) print; next }
+    { print }'
+}
+for architecture in $ARCHITECTURES; do
+  (cd "$new" && apt-ftparchive --arch "$architecture" packages pool) >"$new/$architecture"
+done
+for name in "${!SUITES[@]}"; do
+  suite=$new/dists/$name
+  for architecture in $ARCHITECTURES; do
+    binary=$suite/main/binary-$architecture
+    mkdir -p "$binary"
+    of_release "${SUITES[$name]}" <"$new/$architecture" >"$binary/Packages"
+    gzip -9nk "$binary/Packages"
+  done
+  apt-ftparchive "$(release Origin Sallyport)" "$(release Label Sallyport)" "$(release Suite "$name")" \
+    "$(release Codename "$name")" "$(release Components main)" "$(release Architectures "$ARCHITECTURES")" \
+    "$(release ValidTime $((DAYS * 86400)))" release "$suite" >"$new/Release"
+  mv "$new/Release" "$suite/Release"
+  gpg --batch --yes --local-user "$key" --clearsign --output "$suite/InRelease" "$suite/Release"
+done
+for architecture in $ARCHITECTURES; do rm "$new/$architecture"; done
 gpg --batch --yes --export "$key" >"$new/sallyport.gpg"
 [ ! -e "$folder" ] || mv "$folder" "$new.old"
 mv "$new" "$folder"

@@ -222,6 +222,19 @@ def test_the_bill_of_materials_has_what_the_programs_say(tmp_path: Path) -> None
         assert f"\nFiles: {each['name']}@{each['version']}/*\n" in notices
 
 
+def test_charon_reaches_the_control_socket(tmp_path: Path) -> None:
+    """Debian's charon keeps no right to write what others own, so its unit is in the group."""
+    run("dpkg-deb", "-x", package("amd64"), tmp_path)
+    drop_in = (tmp_path / "usr/lib/systemd/system/strongswan.service.d/sallyport.conf").read_text().splitlines()
+    groups = [
+        line.split()[1]
+        for line in (tmp_path / "usr/lib/sysusers.d/sallyport.conf").read_text().splitlines()
+        if line[:1] == "u"
+    ]
+    assert groups == ["sallyport"] and "SupplementaryGroups=sallyport" in drop_in
+    assert not [line for line in drop_in if "CAP_DAC_OVERRIDE" in line]
+
+
 @pytest.mark.parametrize("arch", ["amd64", "arm64"])  # lintian of 2022 does not know loong64
 def test_lintian_finds_nothing(arch: str) -> None:
     """Debian's own rules, but for the overrides that the package gives reasons for."""

@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,8 @@ from tests.support.paths import ROOT
 RELEASES = ("trixie", "forky")  # Debian 13, and testing
 CACHE = ROOT / "build/peers/roots"
 PACKAGES = (
-    "charon-systemd", "strongswan-swanctl", "libcharon-extra-plugins", "netbase",
-    "gcc", "libc6-dev", "make", "pkg-config", "libjson-c-dev", "bzip2", "xz-utils",
+    "charon-systemd", "strongswan-swanctl", "libcharon-extra-plugins",
+    "netbase", "gcc", "libc6-dev", "make", "pkg-config", "libjson-c-dev", "bzip2", "xz-utils",
 )  # fmt: skip
 MAKE_S = 900  # for a slow network
 # $1 is the root, and $2 a folder that is at its own place inside too. The mounts are this
@@ -41,15 +42,21 @@ def inside(root: Path, folder: Path, *words: object) -> list[str]:
     return ["unshare", "--mount", "sh", "-c", INSIDE, "sh", str(root), str(folder), *map(str, words)]
 
 
+def bare_root(release: str) -> Path:
+    """The root of a release, with strongSwan and nothing of ours; a skip that says why where it
+    cannot be had."""
+    root = CACHE / f"{release}-bare"
+    if not root.exists():
+        make(release, root, (*PACKAGES[:3], "libjson-c5"))
+    return root
+
+
 def debian_root(release: str) -> Path:
     """The root of a release, with strongSwan and the newest plugin of mgmt/strongswan; a skip that
     says why where it cannot be had."""
-    (mmdebstrap,) = need("mmdebstrap")
-    if os.geteuid() != 0:
-        pytest.skip("a root of another Debian needs root")
     root = CACHE / release
     if not root.exists():
-        _make(mmdebstrap, release, root)
+        make(release, root, PACKAGES)
     version = _run(*inside(root, ROOT, "dpkg-query", "-W", "-f", "${source:Upstream-Version}", "strongswan-libcharon"))
     _install(root, version.stdout)
     return root
@@ -60,25 +67,38 @@ def _run(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=MAKE_S)
 
 
-def _sources(release: str) -> list[str]:
-    """This machine's repositories of Debian, with the other release for its own."""
+def valid_until() -> str:
+    """The line of apt's configuration on whether a mirror's lists may be old."""
+    return _run("apt-config", "dump", "Acquire::Check-Valid-Until").stdout
+
+
+def sources(release: str) -> list[str]:
+    """This machine's repositories of Debian, with the other release for its own; a skip where it
+    has none."""
     listed = _run("apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(ORIGIN)", "Created-By: Packages")
     rows = [line.split() for line in listed.stdout.splitlines() if line.endswith(" Debian")]
     own = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    if not rows:
+        pytest.skip("apt-get knows no repository of Debian here: run apt-get update")
     return sorted({f"deb {row[0]} {row[1].replace(own, release)} main" for row in rows})
 
 
-def _make(mmdebstrap: str, release: str, root: Path) -> None:
-    sources = _sources(release)
-    if not sources:
-        pytest.skip("apt-get knows no repository of Debian here: run apt-get update")
-    CACHE.mkdir(parents=True, exist_ok=True)
+def make(release: str, root: Path, packages: Sequence[str]) -> None:
+    """Puts a release with these packages into the folder; a skip that says why where it cannot."""
+    (mmdebstrap,) = need("mmdebstrap")
+    if os.geteuid() != 0:
+        pytest.skip("a root of another Debian needs root")
+    root.parent.mkdir(parents=True, exist_ok=True)
     part = root.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
     # A mirror with old lists is one inside too, where make has apt-get fetch a source package.
-    valid = _run("apt-config", "dump", "Acquire::Check-Valid-Until").stdout
-    words = ["--variant=apt", "--skip=cleanup/apt/lists", f"--include={','.join(PACKAGES)}", f"--aptopt={valid}"]
-    done = _run(mmdebstrap, *words, release, part, *sources)
+    words = [
+        "--variant=apt",
+        "--skip=cleanup/apt/lists",
+        f"--include={','.join(packages)}",
+        f"--aptopt={valid_until()}",
+    ]
+    done = _run(mmdebstrap, *words, release, part, *sources(release))
     if done.returncode:
         shutil.rmtree(part, ignore_errors=True)
         pytest.skip(f"Debian {release} cannot be had: {done.stderr.strip().splitlines()[-1]}")
