@@ -17,11 +17,12 @@ WAIT_S = 60
 
 
 class IkeBox:
-    """Box `number` of a simulation, whose daemon is asked at `path`."""
+    """Box `number` of a simulation, whose daemon is asked at `path`; `more` are lines of the
+    daemon's file."""
 
-    def __init__(self, sim: Simulator, number: int, folder: Path) -> None:
+    def __init__(self, sim: Simulator, number: int, folder: Path, more: str = "") -> None:
         self.sim, self.number = sim, number
-        self.daemon = Daemon(sim.socket(number), folder / f"box{number}", None)
+        self.daemon = Daemon(sim.socket(number), folder / f"box{number}", None, more)
         self.relay = Relay(folder / f"{number}.sock", self.daemon.control)
         self.path = self.relay.path
         self.start()

@@ -168,13 +168,14 @@ class Charon:
         assert not check or done.returncode == 0, f"{done.stdout}{done.stderr}\n{self.log()[-4000:]}"
         return done.stdout + done.stderr
 
-    def load(self, children: str, options: str = "", auth: str = "psk") -> None:
-        """Gives it one connection, `t`, with these children. For `pubkey` there are certificates in
-        its folder (certificates.py)."""
+    def load(self, children: str, options: str = "", auth: str = "psk", secrets: str = "") -> None:
+        """Gives it one connection, `t`, with these children, and more secrets than that of `psk`.
+        For `pubkey` there are certificates in its folder (certificates.py)."""
         path = self.folder / "swanctl.conf"
         certificate = "certs = own.pem" if auth == "pubkey" else ""
         words = {"me": self.me, "other": self.other, "children": children, "options": options}
-        path.write_text(SWANCTL.format(**words, auth=auth, certificate=certificate))
+        conf = SWANCTL.format(**words, auth=auth, certificate=certificate)
+        path.write_text(f"{conf}secrets {{ {secrets} }}\n" if secrets else conf)
         self.swanctl("--load-all", "--clear", "--file", str(path))
 
     def initiate(self, child: str, check: bool = True) -> str:

@@ -51,8 +51,9 @@ def join(space: Host, device: str) -> None:
 
 
 @contextmanager
-def guest(image: Image, space: Host, mac: str, folder: Path) -> Iterator[Guest]:
-    """The guest behind TAP of the namespace, from when its shell answers."""
+def guest(image: Image, space: Host, mac: str, folder: Path, cpus: int = 1) -> Iterator[Guest]:
+    """The guest behind TAP of the namespace, from when its shell answers. One thread of QEMU runs
+    all of its processors."""
     path = folder / "line.sock"
     console = folder / "console.log"
     console.touch()
@@ -62,7 +63,8 @@ def guest(image: Image, space: Host, mac: str, folder: Path) -> Iterator[Guest]:
         listener.settimeout(WAIT_S)
         process = subprocess.Popen(
             space.command(
-                *need("qemu-system-x86_64"), "-accel", "tcg", "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
+                *need("qemu-system-x86_64"), "-accel", "tcg,thread=single", "-smp", cpus, "-m", "512",
+                "-nodefaults", "-display", "none", "-no-reboot",
                 "-kernel", image.kernel, "-initrd", image.initrd, "-append", "console=ttyS0 panic=-1",
                 "-serial", f"file:{console}", "-device", "virtio-serial-pci",
                 "-chardev", f"socket,id=line,path={path}", "-device", "virtserialport,chardev=line",

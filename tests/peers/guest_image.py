@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's kernel with an initial RAM disk of busybox, iproute2 and the modules of ESP; made from
-packages, kept in build/peers."""
+packages of this machine's Debian or of another one, kept in build/peers."""
 
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.peers.debian_roots import inside
 from tests.peers.programs import need
 from tests.support.paths import ROOT
 
@@ -47,23 +50,25 @@ class Image:
     version: str
 
 
-def image(*programs: Path) -> Image:
-    """The image, with some static programs; a skip that says why where its parts cannot be had."""
+def image(*programs: Path, root: Path | None = None, modules: Sequence[str] = MODULES) -> Image:
+    """The image, with some static programs; a skip that says why where its parts cannot be had. The
+    kernel and iproute2 are those of the Debian in `root`, or of this machine's."""
     busybox, modprobe, depmod, *_ = need("busybox", "modprobe", "depmod", "cc", "apt-get", "dpkg")
-    unpacked = _kernel_package()
-    (kernel,) = (unpacked / "boot").glob("vmlinuz-*")
-    version = kernel.name.removeprefix("vmlinuz-")
+    unpacked = _kernel_package(root)
+    (modules_of_it,) = (unpacked / "lib/modules").iterdir()
+    version = modules_of_it.name
+    (kernel,) = (*(unpacked / "boot").glob("vmlinuz-*"), *modules_of_it.glob("vmlinuz"))
     tree = CACHE / f"tree-{version}"
     shutil.rmtree(tree, ignore_errors=True)
     for folder in ("bin", "dev", "proc", "sys", "tmp", "modules"):
         (tree / folder).mkdir(parents=True)
     _busybox(Path(busybox), tree)
-    _with_libraries(Path(need("ip")[0]), tree)
+    _with_libraries(Path("/usr/bin/ip") if root else Path(need("ip")[0]), tree, root)
     _udp_encap(tree)
     for program in programs:
         shutil.copy(program, tree / "bin" / program.name)
     subprocess.run([depmod, "-b", unpacked, version], check=True)
-    _modules(modprobe, unpacked, version, tree)
+    _modules(modprobe, unpacked, version, tree, modules)
     (tree / "init").write_text(INIT)
     (tree / "init").chmod(0o755)
     initrd = CACHE / f"initrd-{version}.gz"
@@ -75,21 +80,34 @@ def image(*programs: Path) -> Image:
     return Image(kernel, initrd, version)
 
 
-def _kernel_package() -> Path:
+def _run(root: Path | None, *words: object) -> subprocess.CompletedProcess[str]:
+    """A program of the Debian in `root` or of this machine, in the folder of images."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    there = ["env", "-C", str(CACHE), *map(str, words)]
+    command = inside(root, CACHE, *there) if root else there
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _kernel_package(root: Path | None) -> Path:
     """The package, unpacked; downloaded once for each version."""
-    depends = subprocess.run(["apt-cache", "depends", PACKAGE], capture_output=True, text=True, check=False).stdout
+    depends = _run(root, "apt-cache", "depends", PACKAGE).stdout
     named = re.search(r"Depends: (linux-image-\S+-cloud-amd64)", depends)
     if not named:
         pytest.skip(f"apt-get knows no package {PACKAGE}")
     unpacked = CACHE / named[1]
     if not unpacked.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(["apt-get", "download", named[1]], cwd=CACHE, capture_output=True, text=True, check=False)
+        # Testing has the kernel and its modules in packages of their own.
+        shown = _run(root, "apt-cache", "depends", named[1]).stdout
+        names = [named[1], *re.findall(r"Depends: (linux-(?:base|binary|modules)-\S+)", shown)]
+        done = _run(root, "apt-get", "download", *names)
         if done.returncode:
             pytest.skip(f"package {named[1]} cannot be downloaded: {done.stderr.strip().splitlines()[-1]}")
-        (package,) = CACHE.glob(f"{named[1]}_*.deb")
         part = unpacked.with_suffix(".part")
-        subprocess.run(["dpkg", "-x", package, part], check=True)
+        for name in names:
+            (package,) = CACHE.glob(f"{name}_*.deb")
+            subprocess.run(["dpkg", "-x", package, part], check=True)
+        if (part / "usr/lib/modules").exists() and not (part / "lib").exists():
+            (part / "lib").symlink_to("usr/lib")  # where this machine's depmod looks
         part.rename(unpacked)
     return unpacked
 
@@ -101,14 +119,15 @@ def _busybox(busybox: Path, tree: Path) -> None:
         (tree / "bin" / applet).symlink_to("busybox")
 
 
-def _with_libraries(program: Path, tree: Path) -> None:
+def _with_libraries(program: Path, tree: Path, root: Path | None) -> None:
     """Copies a program, and each library where it was."""
-    shutil.copy(program.resolve(), tree / "bin" / program.name)
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    above = str(root or "")
+    shutil.copy(os.path.realpath(f"{above}{program}"), tree / "bin" / program.name)
+    listed = _run(root, "ldd", program).stdout
     for library in re.findall(r"(/\S+) \(0x", listed):
         place = tree / library[1:]
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(os.path.realpath(library), place)
+        shutil.copy(os.path.realpath(f"{above}{library}"), place)
 
 
 def _udp_encap(tree: Path) -> None:
@@ -116,10 +135,10 @@ def _udp_encap(tree: Path) -> None:
     subprocess.run(["cc", "-static", "-O1", "-o", tree / "bin/udp_encap", source], check=True)
 
 
-def _modules(modprobe: str, unpacked: Path, version: str, tree: Path) -> None:
+def _modules(modprobe: str, unpacked: Path, version: str, tree: Path, modules: Sequence[str]) -> None:
     """Copies the modules and what they depend on, and writes down their order."""
     order: list[str] = []
-    for module in MODULES:
+    for module in modules:
         shown = subprocess.run(
             [modprobe, "-d", unpacked, "-S", version, "--show-depends", module],
             capture_output=True,
@@ -129,8 +148,10 @@ def _modules(modprobe: str, unpacked: Path, version: str, tree: Path) -> None:
         if shown.returncode:
             pytest.skip(f"kernel {version} has no module {module}")
         for path in re.findall(r"^insmod (\S+)", shown.stdout, re.MULTILINE):
-            name = Path(path).name
+            name = Path(path).name.removesuffix(".xz")
             if name not in order:
                 order.append(name)
-                shutil.copy(path, tree / "modules" / name)
+                packed = path.endswith(".xz")
+                data = Path(path).read_bytes()
+                (tree / "modules" / name).write_bytes(lzma.decompress(data) if packed else data)
     (tree / "modules/order").write_text("\n".join(order) + "\n")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.peers.guest import Guest, guest, join
-from tests.peers.guest_image import image
+from tests.peers.guest_image import Image, image
 from tests.peers.host_programs import PING
 from tests.peers.kernel_cases import other_end
 from tests.support.live_box import BLACK_TAP, PEER_MAC, RED_HOST_MAC, RED_TAP
@@ -39,11 +39,14 @@ class Network:
 
 
 @contextmanager
-def network(folder: Path, text: str, *more: object) -> Iterator[Network]:
-    """A box with this file. Both hosts' devices are up, and neither has an address yet; at the end
-    every counter balances."""
+def network(
+    folder: Path, text: str, *more: object, system: Image | None = None, theirs: str | None = None, cpus: int = 1
+) -> Iterator[Network]:
+    """A box with this file, and Linux with `theirs` or the other end of it. Both hosts' devices are
+    up, and neither has an address yet; at the end every counter balances."""
     skip_without_taps()
-    system = image()
+    system = system or image()
+    theirs = other_end(text) if theirs is None else theirs
     batch = folder / "box.xfrm"
     batch.write_text(text)
     words = ("--xfrm", batch, "--red-tap", RED_TAP, "--black-tap", BLACK_TAP, "--socket-dir", folder, *more)
@@ -53,9 +56,9 @@ def network(folder: Path, text: str, *more: object) -> Iterator[Network]:
         red.take(RED_TAP, mac=RED_HOST_MAC)
         black.take(BLACK_TAP)
         join(black, BLACK_TAP)
-        with guest(system, black, PEER_MAC, folder) as linux:
+        with guest(system, black, PEER_MAC, folder, cpus) as linux:
             linux.run("/bin/ip link set lo up; /bin/ip link set eth0 up; udp_encap &")
-            linux.run(f"cat > /tmp/box.xfrm <<'EOF'\n{other_end(text)}EOF\n/bin/ip -batch /tmp/box.xfrm")
+            linux.run(f"cat > /tmp/box.xfrm <<'EOF'\n{theirs}EOF\n/bin/ip -batch /tmp/box.xfrm")
             yield Network(red, linux, folder)
         status, said = run.stop(signal.SIGTERM)
         assert status == 0 and "conservation: " in said, said

@@ -18,7 +18,9 @@ from tests.support.namespaces import Host, skip_without_taps
 class RootCharon(Charon):
     """One charon of the Debian in `root`, and that Debian's swanctl."""
 
-    def __init__(self, folder: Path, space: Host, addresses: tuple[str, str], box: IkeBox, root: Path) -> None:
+    def __init__(
+        self, folder: Path, space: Host, addresses: tuple[str, str], box: IkeBox, root: Path, tries: int
+    ) -> None:
         self.space, self._mark, self._root = space, 0, root
         self.me, self.other = addresses
         self.top, self.folder = folder, folder / space.name
@@ -33,7 +35,7 @@ class RootCharon(Charon):
             more="",
             settings="",
         )
-        (self.folder / "conf").write_text(conf)
+        (self.folder / "conf").write_text(conf.replace("retransmit_tries = 3", f"retransmit_tries = {tries}"))
         self._out = (self.folder / "out").open("w")
         words = ("env", f"STRONGSWAN_CONF={self.folder}/conf", CHARON)
         self.process = subprocess.Popen(
@@ -51,9 +53,12 @@ class RootCharon(Charon):
 
 
 @contextmanager
-def rooted_charons(folder: Path, *roots: Path | None, tag: str = "r") -> Iterator[tuple[Charon, Charon]]:
+def rooted_charons(
+    folder: Path, *roots: Path | None, tag: str = "r", more: str = "", tries: int = 3
+) -> Iterator[tuple[Charon, Charon]]:
     """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: each of the Debian in its root, or of this
-    machine. Their boxes are of one simulation, back to back. `tag` parts them from others'."""
+    machine. Their boxes are of one simulation, back to back. `tag` parts them from others'; `more`
+    are lines of the daemons' files, and charons of a root repeat a request `tries` times."""
     skip_without_taps()
     if None in roots:
         skip_without_strongswan()
@@ -63,10 +68,10 @@ def rooted_charons(folder: Path, *roots: Path | None, tag: str = "r") -> Iterato
         try:
             for n, (space, root) in enumerate(zip(spaces, roots, strict=True)):
                 ends = (ADDRESSES[n], ADDRESSES[1 - n])
-                box = IkeBox(sim, n, folder)
+                box = IkeBox(sim, n, folder, more)
                 boxes.append(box)
                 made.append(
-                    RootCharon(folder, space, ends, box, root) if root else Charon(folder, space, ends, box.path)
+                    RootCharon(folder, space, ends, box, root, tries) if root else Charon(folder, space, ends, box.path)
                 )
                 made[n].box = box
             yield made[0], made[1]

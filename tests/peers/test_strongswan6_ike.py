@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests of tests/ike that need two charons alone, with those of strongSwan 6."""
 
-from tests.ike import test_failures, test_ike, test_traffic
+from tests.ike import test_failures, test_ike, test_ppk, test_traffic
 
 # What strongSwan 6 does otherwise, and not the plugin; and what makes charons of this machine.
 LEFT_OUT = {
@@ -10,5 +10,5 @@ LEFT_OUT = {
     "test_daemon_comes_later",
 }
 
-for _module in (test_ike, test_traffic, test_failures):
+for _module in (test_ike, test_ppk, test_traffic, test_failures):
     globals().update({name: what for name, what in vars(_module).items() if name not in LEFT_OUT and name[:2] != "__"})
