@@ -41,7 +41,9 @@ def emulated(processor: Processor, emulator: Path, folder: Path, *command: objec
     binfmt_misc of its own for a user namespace. `folder` is for files of the run."""
     place = folder / "binfmt"
     place.mkdir(parents=True, exist_ok=True)
-    words = ["unshare", "--user", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", INSIDE, "sh", place]
+    # It ends with this process, whatever ends that.
+    unshare = "setpriv --pdeathsig KILL unshare --user --mount --pid --fork --kill-child"
+    words = [*unshare.split(), "sh", "-c", INSIDE, "sh", place]
     log = folder / "log"
     with log.open("w") as out:
         process = subprocess.Popen(
