@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated boxes and their tester for tests of IKE ([sallyport.ike.gateways.Boxes]).
+"""Simulated boxes and their tester for tests of IKE ([sallyport.ike.gateways.OwnBoxes]).
 
 IKE itself goes between the two charons by a cable of Linux, past the chips. Between trials the
 simulated clock advances with register accesses alone.
@@ -23,7 +23,7 @@ from sallyport.ike import MEASURES, check_charon, check_rights, check_setup
 from sallyport.ike.charon import NO_COOKIES
 from sallyport.ike.flooding import Flood, flood
 from sallyport.ike.gateways import Arrival, Done, Gateways
-from sallyport.ike.local import local
+from sallyport.ike.local import LocalGateway, local
 from sallyport.ike.spaces import Space
 from sallyport.simulator import TESTER_MAC, Simulator
 from sallyport.tunnels import Tunnels
@@ -75,7 +75,7 @@ class SimulatedBoxes:
         self._spaces: list[Space] = []
 
     @contextmanager
-    def gateways(self, timers: str = "", cookies: int = NO_COOKIES) -> Iterator[Gateways]:
+    def gateways(self, timers: str = "", cookies: int = NO_COOKIES) -> Iterator[Gateways[LocalGateway]]:
         with local(self._trial.setup, self, self._folder, timers, cookies) as both:
             self._spaces = [each.space for each in both]
             yield Gateways(self._trial.setup, *both)

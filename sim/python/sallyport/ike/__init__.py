@@ -8,8 +8,8 @@ A tester gives the gateways and the traffic ([sallyport.ike.gateways.Boxes]). Th
 """
 
 from sallyport.ike.charon import check_charon
-from sallyport.ike.measures import MEASURES
+from sallyport.ike.measures import ANYWHERE, MEASURES
 from sallyport.ike.setups import check_setup
 from sallyport.ike.spaces import check_rights
 
-__all__ = ["MEASURES", "check_charon", "check_rights", "check_setup"]
+__all__ = ["ANYWHERE", "MEASURES", "check_charon", "check_rights", "check_setup"]

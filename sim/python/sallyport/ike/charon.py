@@ -141,7 +141,8 @@ class Charon:
 
     def half_open(self) -> int:
         """IKE_SAs that are not yet authenticated."""
-        return half_open_of(self.swanctl("--stats"))
+        found = re.search(r"(\d+) half-open", self.swanctl("--stats"))
+        return int(found[1]) if found else 0
 
     def kill(self) -> None:
         """As a crash ends it; a second call does nothing."""
@@ -153,9 +154,3 @@ def packets_of(raw: str) -> dict[str, tuple[int, int]]:
     """By each CHILD_SA's name, packets in and out, as `swanctl --list-sas --raw` has them."""
     found = [dict(re.findall(r"([\w-]+)=(\S*)", each)) for each in re.findall(r"\{name=[^{}]*", raw)]
     return {each["name"]: (int(each["packets-in"]), int(each["packets-out"])) for each in found}
-
-
-def half_open_of(stats: str) -> int:
-    """Of what `swanctl --stats` prints."""
-    found = re.search(r"(\d+) half-open", stats)
-    return int(found[1]) if found else 0

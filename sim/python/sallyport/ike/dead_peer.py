@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from sallyport.backend import Figure, Trial, TrialResult
-from sallyport.ike.gateways import Boxes
+from sallyport.ike.gateways import OwnBoxes
 from sallyport.ike.tunnels import FRAMES, patience_s
 
 # charon asks a peer that was silent for DPD_S, and asks again TRIES times. It gives up TRIES + 1
@@ -19,7 +19,7 @@ CHILD = "start_action = start\n      dpd_action = restart"
 GAVE_UP = f"giving up after {TRIES} retransmits"
 
 
-def measure(trial: Trial, boxes: Boxes) -> TrialResult:
+def measure(trial: Trial, boxes: OwnBoxes) -> TrialResult:
     """One run. Times begin with the death. The result's counts are of the frames behind it until
     one arrived."""
     setup = trial.setup

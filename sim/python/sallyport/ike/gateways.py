@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from sallyport.backend import Setup, TrialResult
 from sallyport.errors import CheckFailed
@@ -58,6 +58,10 @@ class Gateway(Protocol):
         """Requests of IKE that charon has sent again."""
         ...
 
+
+class OwnGateway(Gateway, Protocol):
+    """One that this program has started, and may do with as it likes."""
+
     def half_open(self) -> int:
         """IKE_SAs that are not yet authenticated."""
         ...
@@ -66,6 +70,9 @@ class Gateway(Protocol):
         """It dies without a word, and another with a reset box stands in its place, without
         a connection."""
         ...
+
+
+Kind = TypeVar("Kind", bound=Gateway, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -84,9 +91,8 @@ class Boxes(Protocol):
 
     clock: str  # of times that traffic tells: "simulated" or "tester"
 
-    def gateways(self, timers: str = "", cookies: int = NO_COOKIES) -> AbstractContextManager[Gateways]:
-        """Both without a connection. `timers` are lines of strongswan.conf and `cookies` its
-        threshold, where the gateways are started here."""
+    def gateways(self) -> AbstractContextManager[Gateways[Gateway]]:
+        """Both without a connection."""
         ...
 
     def each_tunnel(self, frames: int) -> TrialResult:
@@ -110,17 +116,34 @@ class Boxes(Protocol):
         """For how long traffic of `pieces` stood still, which that of `calm` did not."""
         ...
 
+
+class OwnBoxes(Boxes, Protocol):
+    """Boxes whose gateways this program starts."""
+
+    def gateways(self, timers: str = "", cookies: int = NO_COOKIES) -> AbstractContextManager[Gateways[OwnGateway]]:
+        """Both without a connection. `timers` are lines of strongswan.conf and `cookies` its
+        threshold."""
+        ...
+
     def flood(self, rate: int) -> AbstractContextManager[Flood]:
         """Requests of IKE to the far gateway, so many a second, that never go on, while the
         context lasts."""
         ...
 
 
-class Gateways:
+class Gateways(Generic[Kind]):
     """Both, and how to wait for them. `near` initiates."""
 
-    def __init__(self, setup: Setup, near: Gateway, far: Gateway) -> None:
-        self.setup, self.near, self.far = setup, near, far
+    def __init__(self, setup: Setup, near: Kind, far: Kind) -> None:
+        self.setup, self._near, self._far = setup, near, far
+
+    @property
+    def near(self) -> Kind:
+        return self._near
+
+    @property
+    def far(self) -> Kind:
+        return self._far
 
     def accept(self, peer: str = "") -> None:
         """Give the far one its connections; `peer` as of [connections]."""

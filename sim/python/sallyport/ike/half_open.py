@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sallyport.backend import Figure, Trial, TrialResult
 from sallyport.ike.charon import COOKIES
-from sallyport.ike.gateways import Boxes
+from sallyport.ike.gateways import OwnBoxes
 from sallyport.ike.tunnels import FRAMES, patience_s, unlike
 
 LEAST_PART = 0.5  # of the asked rate, which a flood must have to count
@@ -19,7 +19,7 @@ FIRST_S = 1  # of the flood before the honest set-ups
 THREADS = 16
 
 
-def measure(trial: Trial, boxes: Boxes) -> TrialResult:
+def measure(trial: Trial, boxes: OwnBoxes) -> TrialResult:
     """One run: as of [sallyport.ike.tunnels], a second after the flood began. The far charon, which
     has it, is the responder."""
     setup = trial.setup

@@ -33,7 +33,7 @@ class Chips(Protocol):
 
 
 class LocalGateway:
-    """[sallyport.ike.gateways.Gateway]. It may die, and then another stands in its place."""
+    """[sallyport.ike.gateways.OwnGateway]. It may die, and then another stands in its place."""
 
     def __init__(self, side: int, space: Space, chips: Chips, folder: Path, timers: str, cookies: int) -> None:
         self.side, self.space, self._chips, self._folder = side, space, chips, folder

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from sallyport.backend import COUNTS, Figure, Trial, TrialResult
-from sallyport.ike.gateways import Boxes, Gateways
+from sallyport.ike.gateways import Boxes, Gateway, Gateways
 from sallyport.ike.tunnels import patience_s
 
 
@@ -39,7 +39,7 @@ def measure(trial: Trial, boxes: Boxes) -> TrialResult:
     )
 
 
-def _rekey(both: Gateways, old: frozenset[str]) -> float | None:
+def _rekey(both: Gateways[Gateway], old: frozenset[str]) -> float | None:
     """Order a rekey of each tunnel, and wait until the old SAs are gone. The seconds until both
     boxes had all new ones; None: never."""
     patience, began = patience_s(both.setup.sas), time.monotonic()

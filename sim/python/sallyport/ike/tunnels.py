@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from sallyport.backend import Figure, Trial, TrialResult
-from sallyport.ike.gateways import Boxes, Gateways
+from sallyport.ike.gateways import Boxes, Gateway, Gateways
 
 FRAMES = 4  # in each tunnel, each way
 LEAST_S, EACH_S = 60, 2  # for all of them, and more for each
@@ -43,7 +43,7 @@ def measure(trial: Trial, boxes: Boxes) -> TrialResult:
         )
 
 
-def unlike(both: Gateways, frames: int) -> list[str]:
+def unlike(both: Gateways[Gateway], frames: int) -> list[str]:
     """A sentence on each gateway whose tunnels have not each carried exactly so many packets."""
     found = []
     for each in (both.near, both.far):

@@ -6,22 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
 from sallyport.backend import Trial, TrialResult
 from sallyport.errors import CheckFailed
-from sallyport.ike import MEASURES
-from sallyport.ike.charon import NO_COOKIES
-from sallyport.ike.flooding import Flood
+from sallyport.ike import ANYWHERE
 from sallyport.ike.gateways import Arrival, Done, Gateways
 from sallyport.trex import measure, outcome, streams, traffic
 from sallyport.trex.ending import stopping
 from sallyport.trex.lab import Lab
 from sallyport.trex.measure import Sample
 from sallyport.trex.process import Client
-from sallyport.trex.remote import remote
+from sallyport.trex.remote import RemoteGateway, remote
 from sallyport.trex.run import Run
 from sallyport.trex.streams import Way
 
@@ -30,7 +28,7 @@ WITHOUT = {
     "ike-half-open": "TRex is on the red sides, and the flood comes to the black one",
     "ike-dead-peer": "nothing there makes a far gateway die and another one take its place",
 }
-TESTS = tuple(test for test in MEASURES if test not in WITHOUT)
+TESTS = tuple(ANYWHERE)
 # Frames a second that show that tunnels carry traffic, and that find the first one that does.
 FPS = Fraction(1000)
 # Of the rate at which frames were to come until one arrived, and when that is known to.
@@ -48,7 +46,7 @@ def run(
     """One run of the measure `trial.ike`; `ways` are both directions, `about` says of the tester
     what rows do."""
     assert trial.ike
-    return MEASURES[trial.ike](trial, LabBoxes(lab, client, ways, trial, about, on_progress))
+    return ANYWHERE[trial.ike](trial, LabBoxes(lab, client, ways, trial, about, on_progress))
 
 
 class LabBoxes:
@@ -71,13 +69,9 @@ class LabBoxes:
         self._few = min(FPS, trial.fps)
 
     @contextmanager
-    def gateways(self, timers: str = "", cookies: int = NO_COOKIES) -> Iterator[Gateways]:  # noqa: ARG002
-        """What strongswan.conf says is the boxes' own."""
+    def gateways(self) -> Iterator[Gateways[RemoteGateway]]:
         with remote(self._lab) as (near, far), stopping(self._run(self._ways).stop):
             yield Gateways(self._trial.setup, near, far)
-
-    def flood(self, rate: int) -> AbstractContextManager[Flood]:
-        raise NotImplementedError(WITHOUT["ike-half-open"])
 
     def each_tunnel(self, frames: int) -> TrialResult:
         """By a stream for each tunnel, so that each has as many."""

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
-from sallyport.ike.charon import REPEATED, half_open_of, packets_of
+from sallyport.ike.charon import REPEATED, packets_of
 from sallyport.ike.connections import SECRET
 from sallyport.ike.daemon import SPI
 from sallyport.ike.gateways import POLICIES, POLL_S
@@ -89,12 +89,6 @@ class RemoteGateway:
 
     def repeats(self) -> int:
         return self._heard.count(REPEATED)
-
-    def half_open(self) -> int:
-        return half_open_of(self._swanctl("--stats"))
-
-    def replace(self) -> None:
-        raise NotImplementedError("no test of a lab asks for it (sallyport.trex.ike)")
 
     def forget(self) -> None:
         """Take all connections from charon, until it is heard to have the secret instead."""
