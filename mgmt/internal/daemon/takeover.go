@@ -117,7 +117,11 @@ func (d *Daemon) heardNumbers(told []peer.Number, since time.Time) error {
 	if ended := p.ended.Load(); ended != nil && since.After(*ended) {
 		p.ended.Store(nil)
 		p.announce = announcements
-		return d.advance(0)
+		numbers, err := d.numbers()
+		if err != nil {
+			return err
+		}
+		return d.advance(numbers, 0)
 	}
 	return nil
 }
@@ -128,15 +132,16 @@ func (d *Daemon) takeOver() error {
 	p, now := d.pair, d.now()
 	// Also of one that was passive then: it may have become active since.
 	gap := uint64(now.Sub(p.since).Seconds()*float64(p.Rate)) + 1
-	step, err := d.longestStep()
+	numbers, err := d.numbers()
 	if err != nil {
 		return err
 	}
-	if p.since.IsZero() || gap > farthest/step {
-		if err := d.forgetSAs(); err != nil {
-			return err
-		}
-	} else if err := d.advance(gap); err != nil {
+	if p.since.IsZero() || gap > farthest/longestStep(numbers) {
+		err = d.forgetSAs(len(numbers))
+	} else {
+		err = d.advance(numbers, gap)
+	}
+	if err != nil {
 		return err
 	}
 	if err := d.session.OpenPorts(); err != nil {
@@ -182,22 +187,17 @@ func (d *Daemon) LeavePair() error {
 }
 
 // longestStep is the longest of all SAs: 1, unless nodes share one.
-func (d *Daemon) longestStep() (uint64, error) {
-	numbers, err := d.numbers()
+func longestStep(numbers []session.Number) uint64 {
 	step := uint64(1)
 	for _, n := range numbers {
 		step = max(step, n.Step)
 	}
-	return step, err
+	return step
 }
 
 // advance has all SAs go on from the numbers that the other box has told and so many packets more.
 // An SA without such a number came after that box was asked.
-func (d *Daemon) advance(gap uint64) error {
-	numbers, err := d.numbers()
-	if err != nil {
-		return err
-	}
+func (d *Daemon) advance(numbers []session.Number, gap uint64) error {
 	positions := make([]session.Position, len(numbers))
 	for i, n := range numbers {
 		positions[i] = session.Position{ID: n.ID, Number: min(min(d.pair.numbers[n.Directed], n.Most)+gap*n.Step, n.Most)}
@@ -205,17 +205,16 @@ func (d *Daemon) advance(gap uint64) error {
 	return d.session.Advance(positions...)
 }
 
-// forgetSAs deletes all SAs, since neither box knows how far their numbers were used: IKE will make
-// new ones. Where it cannot, the place is not taken: their numbers could come twice.
-func (d *Daemon) forgetSAs() error {
-	numbers, err := d.numbers()
-	if err != nil || len(numbers) == 0 {
-		return err
+// forgetSAs deletes all SAs, so many, since neither box knows how far their numbers were used: IKE
+// will make new ones. Where it cannot, the place is not taken: their numbers could come twice.
+func (d *Daemon) forgetSAs(count int) error {
+	if count == 0 {
+		return nil
 	}
-	if _, err = d.run([]xfrm.Command{xfrm.StateFlush{}}, session.Lists{}); err != nil {
+	if _, err := d.run([]xfrm.Command{xfrm.StateFlush{}}, session.Lists{}); err != nil {
 		return fmt.Errorf("the place in the pair is not taken: it is not known how far the SAs were used, and they cannot be deleted: %w", err)
 	}
-	d.log.Error("it is not known how far the SAs were used: they are deleted", "sas", len(numbers))
+	d.log.Error("it is not known how far the SAs were used: they are deleted", "sas", count)
 	return nil
 }
 

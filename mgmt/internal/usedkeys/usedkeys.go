@@ -114,7 +114,7 @@ func (k *Keys) Used(m Mark) (use Use, used bool, err error) {
 		value := tx.Bucket(marks).Get(m[:])
 		used = value != nil
 		use.Mark = m
-		if len(value) <= placeBytes {
+		if len(value) < placeBytes+saBytes {
 			return nil
 		}
 		rest := value[placeBytes:]
@@ -138,8 +138,8 @@ func (k *Keys) Add(list []Use) error {
 	return disk.Failed("cannot write the marks of used keys "+k.db.Path(), err)
 }
 
-// placeBytes is the length of a mark's number.
-const placeBytes = 8
+// placeBytes is the length of a mark's number, and saBytes that of its SA without the destination.
+const placeBytes, saBytes = 8, 6
 
 func (k *Keys) add(marks, order *bolt.Bucket, use Use) error {
 	m := use.Mark

@@ -123,18 +123,21 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestEarlierFile: a mark of a version before nodes is known, of a key that one box alone had.
+// TestEarlierFile: a mark of a version before nodes is known, of a key that one box alone had, and
+// so is one that was cut short.
 func TestEarlierFile(t *testing.T) {
 	k := mustOpen(t, filepath.Join(t.TempDir(), "keys"), 4)
 	defer k.Close()
 	m := k.Mark(key(1))
-	err := k.db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket(marks).Put(m[:], binary.BigEndian.AppendUint64(nil, 1))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if use, used, err := k.Used(m); !used || use != (Use{Mark: m}) || err != nil {
-		t.Error(use, used, err)
+	for cut := range saBytes {
+		err := k.db.Update(func(tx *bolt.Tx) error {
+			return tx.Bucket(marks).Put(m[:], append(binary.BigEndian.AppendUint64(nil, 1), make([]byte, cut)...))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if use, used, err := k.Used(m); !used || use != (Use{Mark: m}) || err != nil {
+			t.Error(use, used, err)
+		}
 	}
 }
