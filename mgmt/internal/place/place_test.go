@@ -3,6 +3,7 @@
 package place_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func TestState(t *testing.T) {
 // they are.
 func TestOpen(t *testing.T) {
 	bar := filepath.Join(t.TempDir(), "resource0")
-	if err := os.WriteFile(bar, make([]byte, 512<<10), 0o600); err != nil {
+	if err := os.WriteFile(bar, bytes.Repeat([]byte{1}, 512<<10), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := place.Place{PCI: bar}

@@ -220,3 +220,21 @@ func TestPCIRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestZeros: 0 is a value of a card that answers, and where the magic number is 0, too, none does.
+func TestZeros(t *testing.T) {
+	b := newBar(t, 0, innerPlace, outerPlace)
+	p := openPCI(t, b.path)
+	defer p.Close()
+	if value, err := transport.Read32(p, transport.Inner, 0x300); err != nil || value != 0 {
+		t.Errorf("a register of 0: %#x, %v", value, err)
+	}
+	for _, place := range []int64{0, innerPlace, outerPlace} {
+		b.set(place+0x8000, 0)
+	}
+	for _, c := range transport.Chips {
+		if _, err := transport.Read32(p, c, 0x300); err == nil || !strings.Contains(err.Error(), "the crypto card at "+b.path+" does not answer") {
+			t.Errorf("%s: %v", c, err)
+		}
+	}
+}
