@@ -17,6 +17,7 @@ declare -A packages=(
   [wireshark]="tshark"
   [slurm]="slurmctld slurmd slurm-client munge"
   [linux]="qemu-system-x86 busybox-static kmod iproute2 gcc libc6-dev mmdebstrap"
+  [pcie]="pciutils busybox-static kmod iproute2 gcc libc6-dev mmdebstrap"
   [prometheus]="prometheus"
   [nginx]="nginx-light openssl"
   [frr]="frr"
@@ -27,7 +28,7 @@ declare -A packages=(
   [system-arm64]="$system"
   [system-loong64]="$system"
 )
-peers=(wireshark slurm linux prometheus nginx frr apt strongswan6 journald plugin system-arm64 system-loong64)
+peers=(wireshark slurm linux pcie prometheus nginx frr apt strongswan6 journald plugin system-arm64 system-loong64)
 
 wanted=("${peers[@]}")
 if [ -n "${1:-}" ]; then
@@ -59,6 +60,9 @@ run() {
   case $peer in plugin | system-*)
     make --no-print-directory packages ike-packages >"$log" 2>&1 ||
       { lines+=("$peer|-|$((SECONDS - start))|skipped: no package of charon's plugin: $(tail -n 1 "$log")"); return; } ;;
+  pcie)
+    make --no-print-directory sim-shell >"$log" 2>&1 ||
+      { lines+=("$peer|-|$((SECONDS - start))|FAILED: make sim-shell: $(tail -n 1 "$log")"); failed=1; return; } ;;
   esac
   say "$peer: started"
   mapfile -t files < <(compgen -G "tests/peers/test_${peer%-*}*.py"; compgen -G "tests/system/test_${peer%-*}*.py")

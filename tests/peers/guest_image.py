@@ -50,9 +50,12 @@ class Image:
     version: str
 
 
-def image(*programs: Path, root: Path | None = None, modules: Sequence[str] = MODULES) -> Image:
-    """The image, with some static programs; a skip that says why where its parts cannot be had. The
-    kernel and iproute2 are those of the Debian in `root`, or of this machine's."""
+def image(
+    *programs: Path, root: Path | None = None, modules: Sequence[str] = MODULES, linked: Sequence[str] = ()
+) -> Image:
+    """The image, with some static programs, and with this machine's `linked` ones and their
+    libraries; a skip that says why where its parts cannot be had. The kernel and iproute2 are those
+    of the Debian in `root`, or of this machine's."""
     busybox, modprobe, depmod, *_ = need("busybox", "modprobe", "depmod", "cc", "apt-get", "dpkg")
     unpacked = _kernel_package(root)
     (modules_of_it,) = (unpacked / "lib/modules").iterdir()
@@ -64,6 +67,8 @@ def image(*programs: Path, root: Path | None = None, modules: Sequence[str] = MO
         (tree / folder).mkdir(parents=True)
     _busybox(Path(busybox), tree)
     _with_libraries(Path("/usr/bin/ip") if root else Path(need("ip")[0]), tree, root)
+    for program in need(*linked):
+        _with_libraries(Path(program), tree, None)
     _udp_encap(tree)
     for program in programs:
         shutil.copy(program, tree / "bin" / program.name)

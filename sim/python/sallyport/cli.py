@@ -14,6 +14,7 @@ from sallyport.errors import InputError
 COMMANDS = {
     "replay": "sallyport.commands.replay",
     "live": "sallyport.commands.live",
+    "pcie": "sallyport.commands.pcie",
     "wireshark": "sallyport.commands.wireshark",
     "bench": "sallyport.commands.bench",
     "rfc2544": "sallyport.rfc2544.command",
