@@ -7,7 +7,8 @@
 
 #include "link.h"
 
-// An answer takes milliseconds; a change of full tables some seconds.
+// How long a request waits for its answer, unless answer_timeout says otherwise. An answer takes
+// milliseconds, a change of full tables some seconds, and a simulation at work longer.
 #define ANSWER_S 30
 // How long requests wait for a daemon that is being restarted, counted from when it was missed.
 #define RESTART_S 5
@@ -27,12 +28,16 @@ client_t *client_create() {
   return this;
 }
 
+static unsigned answer_s() {
+  return lib->settings->get_time(lib->settings, "%s.plugins.kernel-sallyport.answer_timeout", ANSWER_S, lib->ns);
+}
+
 // One try on a connection, which is closed if anything goes wrong. NULL if there was no answer,
 // with errno set.
 static json_object *exchange(client_t *this, const line_t *line) {
   json_object *reply = NULL, *id;
 
-  if (this->link.fd < 0 && !link_open(&this->link, ANSWER_S)) {
+  if (this->link.fd < 0 && !link_open(&this->link, answer_s())) {
     return NULL;
   }
   if (link_send(&this->link, line->text, line->used)) {

@@ -56,28 +56,37 @@ static wanted_t *best_of(entry_t *entry) {
   return best;
 }
 
-// Installs the first of the wanted policies.
+static bool is_installed(entry_t *entry) { return entry->installed && streq(entry->installed, best_of(entry)->words); }
+
+static void forget_installed(entry_t *entry) {
+  free(entry->installed);
+  entry->installed = NULL;
+}
+
+// Installs the first of the wanted policies. One that the box has already it has without an answer,
+// too.
 static status_t install(policies_t *this, entry_t *entry, line_t *why) {
   line_t words = LINE_EMPTY;
   wanted_t *best = best_of(entry);
 
   line_add(&words, "xfrm policy update %s %s", entry->name, best->words);
-  free(entry->installed);
   status_t status = client_batch(this->client, &words, why);
-  entry->installed = status == SUCCESS ? strdup(best->words) : NULL;
+  if (status != INVALID_STATE || !is_installed(entry)) {
+    forget_installed(entry);
+    entry->installed = status == SUCCESS ? strdup(best->words) : NULL;
+  }
   return status;
 }
 
 // The same, unless the box has it already.
 static status_t keep(policies_t *this, entry_t *entry, line_t *why) {
-  return entry->installed && streq(entry->installed, best_of(entry)->words) ? SUCCESS : install(this, entry, why);
+  return is_installed(entry) ? SUCCESS : install(this, entry, why);
 }
 
 static status_t uninstall(policies_t *this, entry_t *entry, line_t *why) {
   line_t words = LINE_EMPTY;
   line_add(&words, "xfrm policy delete %s", entry->name);
-  free(entry->installed);
-  entry->installed = NULL;
+  forget_installed(entry);
   return client_batch(this->client, &words, why);
 }
 
@@ -124,7 +133,14 @@ status_t policies_add(policies_t *this, const kernel_ipsec_policy_id_t *id,
   entry = entry ?: create_entry(this, name.text);
   insert(entry, one);
   // Said again though the box should have it: if others took it away, a rekey mends that.
+  bool again = is_installed(entry);
   status_t status = best_of(entry) == one ? install(this, entry, &why) : keep(this, entry, &why);
+  if (status == INVALID_STATE && again) {
+    // Were that a failure, charon would close the CHILD_SA.
+    DBG1(DBG_KNL, "policy %R === %R %N stays as it was: %s", id->src_ts, id->dst_ts, policy_dir_names, id->dir,
+         why.text);
+    status = SUCCESS;
+  }
   if (status != SUCCESS) {
     // The CHILD_SA fails. What the box had before it still has, and without an answer perhaps this
     // one, too: then it is deleted when the daemon is there again.
@@ -208,8 +224,11 @@ void policies_resume(policies_t *this, bool lost) {
         this->entries->remove_at(this->entries, entries);
         destroy_entry(entry);
       }
-    } else if (lost && install(this, entry, &why) != SUCCESS) {
-      DBG1(DBG_KNL, "unable to restore policy %s: %s", entry->name, why.text);
+    } else if (lost) {
+      forget_installed(entry);
+      if (install(this, entry, &why) != SUCCESS) {
+        DBG1(DBG_KNL, "unable to restore policy %s: %s", entry->name, why.text);
+      }
     }
   }
   entries->destroy(entries);

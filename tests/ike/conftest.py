@@ -4,7 +4,7 @@
 import pytest
 
 from tests.ike.charons import two_charons
-from tests.ike.control_relay import nothing_refused
+from tests.ike.control_relay import nothing_lost, nothing_refused
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,7 @@ def fresh(charons):
         charon.mark()
     yield charons
     for charon in charons:
-        charon.box.relay.refuse = nothing_refused
+        charon.box.relay.refuse, charon.box.relay.lose = nothing_refused, nothing_lost
         charon.terminate()
         charon.load("")
     for charon in charons:

@@ -264,6 +264,43 @@ def test_policies_flushed_by_others(fresh: tuple[Charon, Charon]) -> None:
     assert both[0].policies == policies
 
 
+def test_policies_said_again_without_an_answer(fresh: tuple[Charon, Charon]) -> None:
+    """A rekey says policies again that the box has. Without an answer it still has them, and the
+    CHILD_SA is rekeyed from either side."""
+    both = installed(fresh)
+    policies = both[0].policies
+    for side in fresh:
+        before = both[0].spis()
+        both[0].relay.lose = lambda line: line.startswith("xfrm policy update")
+        side.swanctl("--rekey", "--child", "net")
+        wait_until_replaced(before, *both)
+        both[0].relay.lose = nothing_lost
+        agree(*both)
+        assert both[0].policies == policies
+    assert len(re.findall("policy .* stays as it was: sallyportd at .* gives no answer", fresh[0].said())) == 4
+
+
+def test_answer_timeout(tmp_path) -> None:
+    """A request waits so long for its answer and fails. The SAs stay, and the next rekey works."""
+    with two_charons(tmp_path, tag="w") as (a, b):
+        a.kill()
+        more = {"": "kernel-sallyport { answer_timeout = 1s }"}
+        hasty = Charon(tmp_path / "hasty", a.space, (a.me, a.other), a.box.path, more)
+        hasty.box = a.box
+        try:
+            both = installed((hasty, b))
+            before = both[0].spis()
+            with a.box.relay.lock:  # no request goes on
+                hasty.swanctl("--rekey", "--child", "net")
+                hasty.wait_for_log("unable to get an SPI: sallyportd at .* gives no answer: it takes too long")
+            assert both[0].spis() == before
+            hasty.swanctl("--rekey", "--child", "net")
+            wait_until_replaced(before, *both)
+            agree(*both)
+        finally:
+            hasty.kill()
+
+
 def test_traps_after_a_reset(fresh: tuple[Charon, Charon]) -> None:
     """The chips are reset while the daemon is down, and charon has policies without any SA: they
     come back."""
