@@ -19,7 +19,7 @@ class RootCharon(Charon):
     """One charon of the Debian in `root`, and that Debian's swanctl."""
 
     def __init__(
-        self, folder: Path, space: Host, addresses: tuple[str, str], box: IkeBox, root: Path, tries: int
+        self, folder: Path, space: Host, addresses: tuple[str, str], box: IkeBox, root: Path, settings: str, tries: int
     ) -> None:
         self.space, self._mark, self._root = space, 0, root
         self.me, self.other = addresses
@@ -33,7 +33,7 @@ class RootCharon(Charon):
             netlink="",
             sockets="",
             more="",
-            settings="",
+            settings=settings,
         )
         (self.folder / "conf").write_text(conf.replace("retransmit_tries = 3", f"retransmit_tries = {tries}"))
         self._out = (self.folder / "out").open("w")
@@ -54,24 +54,33 @@ class RootCharon(Charon):
 
 @contextmanager
 def rooted_charons(
-    folder: Path, *roots: Path | None, tag: str = "r", more: str = "", tries: int = 3
+    folder: Path,
+    *roots: Path | None,
+    tag: str = "r",
+    more: str = "",
+    settings: str = "",
+    tries: int = 3,
+    threads: int = 1,
 ) -> Iterator[tuple[Charon, Charon]]:
     """Charons at 10.9.0.1 and 10.9.0.2 of a veth cable: each of the Debian in its root, or of this
-    machine. Their boxes are of one simulation, back to back. `tag` parts them from others'; `more`
-    are lines of the daemons' files, and charons of a root repeat a request `tries` times."""
+    machine. Their boxes are of one simulation of so many threads, back to back. `tag` parts them
+    from others'; `more` are lines of the daemons' files. Charons of a root have `settings` for
+    their plugins, and repeat a request `tries` times."""
     skip_without_taps()
     if None in roots:
         skip_without_strongswan()
     made: list[Charon] = []
     boxes: list[IkeBox] = []
-    with Simulator(boxes=2, threads=1, seed=1) as sim, cabled(tag) as spaces:
+    with Simulator(boxes=2, threads=threads, seed=1) as sim, cabled(tag) as spaces:
         try:
             for n, (space, root) in enumerate(zip(spaces, roots, strict=True)):
                 ends = (ADDRESSES[n], ADDRESSES[1 - n])
                 box = IkeBox(sim, n, folder, more)
                 boxes.append(box)
                 made.append(
-                    RootCharon(folder, space, ends, box, root, tries) if root else Charon(folder, space, ends, box.path)
+                    RootCharon(folder, space, ends, box, root, settings, tries)
+                    if root
+                    else Charon(folder, space, ends, box.path)
                 )
                 made[n].box = box
             yield made[0], made[1]
