@@ -7,6 +7,7 @@ import sallyport.common.registers.map.{CommonRegs, CounterDesc, InnerRegs, Outer
 import sallyport.common.registers.{AxiLite, CounterBank, RegisterBank, RegisterBankParams, RegisterValues}
 import sallyport.common.table.{TableMux, TablePort}
 import sallyport.iface.cpu.TokenLimit
+import sallyport.iface.dispatch.Dispatch
 import sallyport.iface.parse.ExtensionSkip
 import sallyport.iface.receive.ReceiveControl
 
@@ -107,6 +108,18 @@ class InterfaceRegisters(bank: RegisterBankParams, tables: Int, puntLimits: Seq[
   io.receive.fragmentLimits.timeout := control(register("reasm_timeout"))(14, 0)
   io.receive.fragmentLimits.perSource := control(register("reasm_per_source"))(15, 0)
   io.receive.skip := io.extensionSkip
+  private def words(name: String, count: Int): UInt =
+    Cat((count - 1 to 0 by -1).map(n => control(register(s"dispatch_${name}_$n"))))
+  private val dispatch = control(register("dispatch_control"))
+  require(
+    OuterRegs.DispatchControl.mode == InnerRegs.DispatchControl.mode &&
+      OuterRegs.DispatchControl.speaker == InnerRegs.DispatchControl.speaker,
+    "DISPATCH_CONTROL of both interface chips must have one layout"
+  )
+  io.receive.dispatch.mode := OuterRegs.DispatchControl.mode(dispatch)
+  io.receive.dispatch.speaker := OuterRegs.DispatchControl.speaker(dispatch)
+  io.receive.dispatch.owned := words("owned", Dispatch.buckets / 32)
+  io.receive.dispatch.key := words("key", Dispatch.keyBits / 32 + 1)(Dispatch.keyBits - 1, 0)
   io.receive.puntLimits := VecInit(puntLimits.map(tokenLimit))
 
   private val mux = Module(new TableMux(tables))

@@ -41,6 +41,7 @@ object PortCounts {
     "drop_own_source" -> drops.ownSource,
     "drop_ip_malformed" -> drops.ipMalformed,
     "drop_ip_checksum" -> drops.ipChecksum,
+    "drop_dispatch" -> drops.dispatch,
     "drop_policy" -> drops.policy,
     "drop_transport_header" -> drops.transportHeader,
     "drop_link_down" -> drops.linkDown

@@ -6,6 +6,7 @@ import chisel3.util._
 import sallyport.common.link.{ClearPrefix, LinkMeta}
 import sallyport.common.registers.map.{Action, FlowRow, PuntReason}
 import sallyport.common.stream.PacketStream
+import sallyport.iface.dispatch.Dispatched
 import sallyport.iface.fragmentation.FragmentCut
 import sallyport.iface.headers.{ChecksumUpdate, EthernetHeader, IpHeader, Ipv4Header, Ipv6Header}
 import sallyport.iface.mss.MssPatch
@@ -27,6 +28,7 @@ class InnerFindings extends Bundle {
    */
   val injected = Bool()
   val hairpin = Bool()
+  val dispatched = new Dispatched
 }
 
 /** Where one frame from the red network goes. */
@@ -182,6 +184,11 @@ class InnerClassifier extends Module {
   private val bump1 = RegNext(io.bump)
   private val transport = decides(Action.protect) && policy1.transport
   private val whole = transport || bump1 && !decides(Action.protect)
+  // What the management CPU sends, and what comes out of a tunnel, has reached no other node. Each
+  // node puts fragments for transport mode together: the datagram has another bucket.
+  private val own = in.injected || in.hairpin
+  judge.io.dispatched.mine := RegNext(in.dispatched.mine || own) || transport && fields1.fragment
+  judge.io.dispatched.speaks := RegNext(in.dispatched.speaks || own)
   private val cuts = (isTooLong && policy1.fragment || cutFirst && decides(Action.protect)) &&
     noOptions && !whole && cutMtu >= FragmentCut.minMtuV4.U
   private val units = RegNext(Mux(cuts, FragmentCut.units(cutMtu, v6 = false.B), 0.U))
@@ -274,6 +281,7 @@ class InnerClassifier extends Module {
   io.drops.ownSource := drop(frame.drops.ownSource)
   io.drops.ipMalformed := drop(frame.drops.ipMalformed)
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
+  io.drops.dispatch := drop(frame.drops.dispatch)
   io.drops.policy := drop(is(dropPolicy))
   io.drops.policyUpset := drop(is(dropUpset))
   io.drops.injectPunt := drop(frame.punts && injected2)

@@ -10,6 +10,7 @@ import sallyport.common.registers.map.FlowRow
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketArbiter, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
 import sallyport.iface.cpu.{Injector, InjectorEvents, TokenLimit}
+import sallyport.iface.dispatch.Dispatch
 import sallyport.iface.fragmentation.{FragmentCut, Fragmenter}
 import sallyport.iface.headers.{EthernetHeader, IpHeader}
 import sallyport.iface.mss.{MssClamp, MssFinder}
@@ -243,6 +244,10 @@ class InnerEncrypt(
   classifier.io.findings.bits.upset := decision.io.upset
   classifier.io.findings.bits.injected := ShiftRegister(path.io.injected, lookups)
   classifier.io.findings.bits.hairpin := ShiftRegister(path.io.hairpin, lookups)
+  private val dispatch = Module(new Dispatch)
+  dispatch.io.control := io.receive.dispatch
+  dispatch.io.fields := fields
+  classifier.io.findings.bits.dispatched := ShiftRegister(dispatch.io.out, lookups - Dispatch.latency)
   private val chosen = Module(new SaByDscp)
   chosen.io.in := classifier.io.verdict
   chosen.io.table <> io.dscpSaTable

@@ -5,6 +5,7 @@ import chisel3._
 import chisel3.util._
 import sallyport.common.link.{ClearPrefix, LinkMeta}
 import sallyport.common.registers.map.{Action, PuntReason}
+import sallyport.iface.dispatch.Dispatched
 import sallyport.iface.headers.{EthernetHeader, IpHeader, Ipv4Header, Ipv6Header, UdpHeader}
 import sallyport.iface.parse.{ExtensionStep, HeaderFields, UdpEncap}
 import sallyport.iface.receive.{FrameJudge, FrameVerdict, LocalAddresses, ReceiveDrops}
@@ -43,6 +44,7 @@ class OuterFindings extends Bundle {
 
   /** Next-hop index at the inner chip of a BYPASS rule. */
   val ruleSa = UInt(16.W)
+  val dispatched = new Dispatched
 }
 
 /** What becomes of one frame from the black network. */
@@ -171,6 +173,11 @@ class OuterClassifier extends Module {
       Ipv6Header.protocolIcmp.U,
       Ipv4Header.protocolIcmp.U
     ))
+  // IKE and ICMP to the box are the speaker's. Each node puts fragments of ESP together, for none
+  // of them says which number the packet has.
+  private val dispatched1 = RegNext(in.dispatched)
+  judge.io.dispatched.mine := Mux(ike || icmp, dispatched1.speaks, dispatched1.mine) || esp && fragment
+  judge.io.dispatched.speaks := dispatched1.speaks
   private val ruleUpset = ask(in.ruleUpset)
   private val rulePunts = ask(in.ruleHit && in.ruleAction === Action.punt.U)
   private val ruleBypasses = ask(in.ruleHit && in.ruleAction === Action.bypass.U)
@@ -276,6 +283,7 @@ class OuterClassifier extends Module {
   io.drops.ownSource := drop(frame.drops.ownSource)
   io.drops.ipMalformed := drop(frame.drops.ipMalformed)
   io.drops.ipChecksum := drop(frame.drops.ipChecksum)
+  io.drops.dispatch := drop(frame.drops.dispatch)
   io.drops.ttlExpired := drop(is(dropTtl))
   io.drops.espTruncated := drop(is(dropTruncated))
   io.drops.unknownSpi := drop(is(dropStray))

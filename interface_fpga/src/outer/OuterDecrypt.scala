@@ -7,6 +7,7 @@ import sallyport.common.link.{LinkMeta, PeerTag}
 import sallyport.common.registers.map.{OuterRegs, PeerRow, RuleRow, SadRow}
 import sallyport.common.stream.{ConnectStream, MacBeat, NoMeta, PacketStream, PacketStripper}
 import sallyport.common.table.{CuckooTable, CuckooTableParams, TablePort, TernaryTable, TernaryTableParams}
+import sallyport.iface.dispatch.Dispatch
 import sallyport.iface.headers.{EthernetHeader, Ipv4Header, Ipv6Header, UdpHeader}
 import sallyport.iface.parse.{ExtensionStep, PacketKey, SpdKey}
 import sallyport.iface.receive.{LocalAddresses, LocalMatch, ReceiveControl, ReceivePath, ReceivePathEvents}
@@ -149,6 +150,10 @@ class OuterDecrypt(
   classifier.io.findings.bits.fromPeer :=
     ShiftRegister(stations.io.result.bits.hit && !stations.upset, lookups - CuckooTable.latency)
   classifier.io.findings.bits.ruleUpset := ShiftRegister(rules.upset, lookups - rules.latency)
+  private val dispatch = Module(new Dispatch)
+  dispatch.io.control := io.receive.dispatch
+  dispatch.io.fields := fields
+  classifier.io.findings.bits.dispatched := ShiftRegister(dispatch.io.out, lookups - Dispatch.latency)
   classifier.io.findings.bits.ruleHit := rule.hit
   classifier.io.findings.bits.ruleAction := RuleRow.action(rule.row)
   classifier.io.findings.bits.ruleSa := RuleRow.sa(rule.row)

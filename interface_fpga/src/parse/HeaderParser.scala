@@ -184,6 +184,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
   fields.udpEncap := UdpEncap.none
   fields.ikeCookie := false.B
   fields.spi := payload2(0)
+  fields.content := (if (ethernet) Cat(payload2(1), payload2(2)) else 0.U)
 
   // Meanwhile the checksum, and of a frame UDP to port 4500 and the SPI behind its header.
   private val rest = fieldsTime(ethernet) - readTime
@@ -209,7 +210,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
     val natt = Module(new UdpEncapParser)
     natt.io.udp := udp2
     natt.io.length := left2
-    natt.io.words := payload2
+    natt.io.words := payload2.take(UdpEncapParser.words)
     complete.udpEncap := ShiftRegister(natt.io.encap, rest - UdpEncapParser.latency)
     val cookie = Module(new IkeCookie(words(ethernet), (ends4 ++ ends6).map(_._1), walkEnd))
     cookie.io.words := words0
@@ -220,7 +221,10 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
       ShiftRegister(cookie.io.marked, rest - 1),
       ShiftRegister(cookie.io.plain, rest - 1)
     )
-    when(complete.udpEncap === UdpEncap.esp)(complete.spi := ShiftRegister(payload2(2), rest))
+    when(complete.udpEncap === UdpEncap.esp) {
+      complete.spi := ShiftRegister(payload2(2), rest)
+      complete.content := ShiftRegister(payload2(3), rest)
+    }
   }
   io.out.bits := RegNext(complete)
   io.out.valid := valids.last
@@ -251,8 +255,11 @@ object HeaderParser {
   /** TCP, UDP, SCTP: source and destination port are the first 4 bytes of each. */
   val portProtocols: Seq[Int] = Seq(6, UdpHeader.protocol, 132)
 
-  /** Words behind the IP header that are read: SPI or ports alone, or as far as RFC 3948 needs. */
-  private def readWords(ethernet: Boolean): Int = if (ethernet) UdpEncapParser.words else 1
+  /**
+   * Words behind the IP header that are read: SPI or ports alone, or as far as RFC 3948 and the ESP
+   * number behind its header need.
+   */
+  private def readWords(ethernet: Boolean): Int = if (ethernet) UdpEncapParser.words + 1 else 1
 
   /** Words behind the IP header that are in the window: those, or as far as a cookie of IKE. */
   private def payloadWords(ethernet: Boolean): Int = if (ethernet) IkeCookie.words else readWords(ethernet)

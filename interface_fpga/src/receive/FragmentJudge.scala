@@ -108,6 +108,9 @@ class FragmentJudge(p: TrackerConfig, ends: Boolean) extends Module {
   }
 
   private val judge = Module(new FrameJudge(delivers = false))
+  // Each node of a cluster keeps fragments, of which other nodes' may tell it the ports.
+  judge.io.dispatched.mine := true.B
+  judge.io.dispatched.speaks := true.B
   judge.io.bump := io.bump
   judge.io.macFilter := io.macFilter
   judge.io.portMac := io.portMac

@@ -4,6 +4,7 @@ package sallyport.iface.receive
 import chisel3._
 import chisel3.util._
 import sallyport.common.registers.map.PuntReason
+import sallyport.iface.dispatch.Dispatched
 import sallyport.iface.headers.Ipv6Header
 import sallyport.iface.parse.{EtherClass, HeaderFields}
 
@@ -16,6 +17,9 @@ class FrameDrops extends Bundle {
   val ownSource = Bool()
   val ipMalformed = Bool()
   val ipChecksum = Bool()
+
+  /** Another node of the cluster takes it. */
+  val dispatch = Bool()
 }
 
 /** Why an interface chip drops a frame that its look-ups have answered for; one is high at most. */
@@ -70,6 +74,9 @@ class FrameJudgement extends Bundle {
  * Of a frame that the management CPU has injected, the lines of macFilter, neighbour discovery, IP
  * of one link and ownSource do not count: the box is its source, and its tunnels are links.
  *
+ * What would pass and is not `mine` is dropped as dispatch, and so is what would be punted or cross
+ * where this node does not speak for its cluster.
+ *
  * A pipeline without stalls: `out` belongs to the inputs of [[FrameJudge.latency]] cycles before.
  *
  * @param delivers all packets to the box's own addresses are for the CPU, of whatever protocol
@@ -88,6 +95,9 @@ class FrameJudge(delivers: Boolean) extends Module {
 
     /** The management CPU has injected the frame; without this port no frame is. */
     val injected = Option.when(delivers)(Input(Bool()))
+
+    /** A cycle behind `fields`. */
+    val dispatched = Input(new Dispatched)
     val out = Output(new FrameJudgement)
   })
 
@@ -145,10 +155,13 @@ class FrameJudge(delivers: Boolean) extends Module {
     (fragment && notice) -> PuntReason.reasm,
     local -> PuntReason.local
   )
+  private val asked = VecInit(punts.map(_._1)).asUInt.orR
+  private val passes = !questions.asUInt.orR
+  private val dispatched = io.dispatched
   private val out = Wire(new FrameJudgement)
-  out.passes := !questions.asUInt.orR
-  out.crosses := crosses
-  out.punts := VecInit(punts.map(_._1)).asUInt.orR
+  out.passes := passes && dispatched.mine
+  out.crosses := crosses && dispatched.speaks
+  out.punts := asked && dispatched.speaks
   out.reason := Mux1H(punts.map { case (punt, reason) => punt -> reason.U })
   out.drops.macFilter := dropFilter
   out.drops.macSource := dropSource
@@ -157,6 +170,7 @@ class FrameJudge(delivers: Boolean) extends Module {
   out.drops.ownSource := dropOwn
   out.drops.ipMalformed := dropMalformed
   out.drops.ipChecksum := dropChecksum
+  out.drops.dispatch := passes && !dispatched.mine || (crosses || asked) && !dispatched.speaks
   io.out := RegNext(out)
 }
 

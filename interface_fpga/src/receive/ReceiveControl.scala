@@ -3,6 +3,7 @@ package sallyport.iface.receive
 
 import chisel3._
 import sallyport.iface.cpu.TokenLimit
+import sallyport.iface.dispatch.DispatchControl
 import sallyport.iface.parse.{ExtensionSkip, PriorityClass}
 
 /**
@@ -33,5 +34,8 @@ class ReceiveControl(puntGroups: Int) extends Bundle {
 
   /** IPv6 extension headers that may stand in front of what selectors name. */
   val skip = new ExtensionSkip
+
+  /** Which frames of those that each node of a cluster receives are this node's. */
+  val dispatch = new DispatchControl
   val puntLimits = Vec(puntGroups, new TokenLimit)
 }

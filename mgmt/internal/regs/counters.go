@@ -86,69 +86,70 @@ const (
 	InnerCounterRxHairpin                 = 78
 	InnerCounterDropHairpinClear          = 79
 	InnerCounterDropPuntHairpin           = 80
-	InnerCounterLinkRxPackets             = 81
-	InnerCounterLinkRxLost                = 82
-	InnerCounterLinkResyncs               = 83
-	InnerCounterDropTxDisabled            = 84
-	InnerCounterDropNoSelector            = 85
-	InnerCounterDropReplayed              = 86
-	InnerCounterDropTooOld                = 87
-	InnerCounterDropSelectorMismatch      = 88
-	InnerCounterDropInnerMalformed        = 89
-	InnerCounterDropInnerChecksum         = 90
-	InnerCounterDropInnerNotIp            = 91
-	InnerCounterDropInnerExtensionHeaders = 92
-	InnerCounterDropInnerTtlExpired       = 93
-	InnerCounterDropEcn                   = 94
-	InnerCounterDropNoNextHop             = 95
-	InnerCounterTxFrames                  = 96
-	InnerCounterTxBytes                   = 97
-	InnerCounterDropInnerLifetime         = 98
-	InnerCounterInjectFrames              = 99
-	InnerCounterDropInjectDisabled        = 100
-	InnerCounterDropInjectLength          = 101
-	InnerCounterEcnUnexpected             = 102
-	InnerCounterDropFragmentOffset        = 103
-	InnerCounterDropInClearDenied         = 104
-	InnerCounterDropWindowUpset           = 105
-	InnerCounterWindowTopRepaired         = 106
-	InnerCounterWindowTopLost             = 107
-	InnerCounterWindowRowFilled           = 108
-	InnerCounterControlRepaired           = 109
-	InnerCounterDropInboundRuleUpset      = 110
-	InnerCounterInboundRuleRowUpset       = 111
-	InnerCounterDropInnerMartian          = 112
-	InnerCounterDropInnerOwnSource        = 113
-	InnerCounterDropRedSource             = 114
-	InnerCounterSelectorRowUpset          = 115
-	InnerCounterNextHopRowUpset           = 116
-	InnerCounterDropUnresolved            = 117
-	InnerCounterDropHostUpset             = 118
-	InnerCounterHostRowUpset              = 119
-	InnerCounterPuntTunnel                = 120
-	InnerCounterPuntClear                 = 121
-	InnerCounterDropPuntTunnel            = 122
-	InnerCounterDropPuntClear             = 123
-	InnerCounterDropInnerPuntOverflow     = 124
-	InnerCounterDropInnerFragConflict     = 125
-	InnerCounterPuntTunnelMtu             = 126
-	InnerCounterPuntClearMtu              = 127
-	InnerCounterDropPuntRedMtu            = 128
-	InnerCounterRedFragPackets            = 129
-	InnerCounterRedFragSplit              = 130
-	InnerCounterDropPrefixUpset           = 131
-	InnerCounterPrefixRowUpset            = 132
-	InnerCounterPuntTunnelTtl             = 133
-	InnerCounterPuntClearTtl              = 134
-	InnerCounterPuntTunnelHost            = 135
-	InnerCounterPuntClearHost             = 136
-	InnerCounterPuntTunnelRoute           = 137
-	InnerCounterPuntClearRoute            = 138
-	InnerCounterTxHairpin                 = 139
-	InnerCounterDropHairpinOverflow       = 140
-	InnerCounterDropHairpinClosed         = 141
-	InnerCounterInnerFragHeld             = 142
-	InnerCounterDropInnerFragFull         = 143
+	InnerCounterDropDispatch              = 81
+	InnerCounterLinkRxPackets             = 82
+	InnerCounterLinkRxLost                = 83
+	InnerCounterLinkResyncs               = 84
+	InnerCounterDropTxDisabled            = 85
+	InnerCounterDropNoSelector            = 86
+	InnerCounterDropReplayed              = 87
+	InnerCounterDropTooOld                = 88
+	InnerCounterDropSelectorMismatch      = 89
+	InnerCounterDropInnerMalformed        = 90
+	InnerCounterDropInnerChecksum         = 91
+	InnerCounterDropInnerNotIp            = 92
+	InnerCounterDropInnerExtensionHeaders = 93
+	InnerCounterDropInnerTtlExpired       = 94
+	InnerCounterDropEcn                   = 95
+	InnerCounterDropNoNextHop             = 96
+	InnerCounterTxFrames                  = 97
+	InnerCounterTxBytes                   = 98
+	InnerCounterDropInnerLifetime         = 99
+	InnerCounterInjectFrames              = 100
+	InnerCounterDropInjectDisabled        = 101
+	InnerCounterDropInjectLength          = 102
+	InnerCounterEcnUnexpected             = 103
+	InnerCounterDropFragmentOffset        = 104
+	InnerCounterDropInClearDenied         = 105
+	InnerCounterDropWindowUpset           = 106
+	InnerCounterWindowTopRepaired         = 107
+	InnerCounterWindowTopLost             = 108
+	InnerCounterWindowRowFilled           = 109
+	InnerCounterControlRepaired           = 110
+	InnerCounterDropInboundRuleUpset      = 111
+	InnerCounterInboundRuleRowUpset       = 112
+	InnerCounterDropInnerMartian          = 113
+	InnerCounterDropInnerOwnSource        = 114
+	InnerCounterDropRedSource             = 115
+	InnerCounterSelectorRowUpset          = 116
+	InnerCounterNextHopRowUpset           = 117
+	InnerCounterDropUnresolved            = 118
+	InnerCounterDropHostUpset             = 119
+	InnerCounterHostRowUpset              = 120
+	InnerCounterPuntTunnel                = 121
+	InnerCounterPuntClear                 = 122
+	InnerCounterDropPuntTunnel            = 123
+	InnerCounterDropPuntClear             = 124
+	InnerCounterDropInnerPuntOverflow     = 125
+	InnerCounterDropInnerFragConflict     = 126
+	InnerCounterPuntTunnelMtu             = 127
+	InnerCounterPuntClearMtu              = 128
+	InnerCounterDropPuntRedMtu            = 129
+	InnerCounterRedFragPackets            = 130
+	InnerCounterRedFragSplit              = 131
+	InnerCounterDropPrefixUpset           = 132
+	InnerCounterPrefixRowUpset            = 133
+	InnerCounterPuntTunnelTtl             = 134
+	InnerCounterPuntClearTtl              = 135
+	InnerCounterPuntTunnelHost            = 136
+	InnerCounterPuntClearHost             = 137
+	InnerCounterPuntTunnelRoute           = 138
+	InnerCounterPuntClearRoute            = 139
+	InnerCounterTxHairpin                 = 140
+	InnerCounterDropHairpinOverflow       = 141
+	InnerCounterDropHairpinClosed         = 142
+	InnerCounterInnerFragHeld             = 143
+	InnerCounterDropInnerFragFull         = 144
 )
 
 // InnerCounters is ordered by index.
@@ -234,69 +235,70 @@ var InnerCounters = []Counter{
 	{Name: "rx_hairpin", Index: 78, Path: "encrypt", Kind: "received"},
 	{Name: "drop_hairpin_clear", Index: 79, Path: "encrypt", Kind: "drop"},
 	{Name: "drop_punt_hairpin", Index: 80, Path: "encrypt", Kind: "drop"},
-	{Name: "link_rx_packets", Index: 81, Path: "decrypt", Kind: "received"},
-	{Name: "link_rx_lost", Index: 82, Path: "decrypt", Kind: "lost"},
-	{Name: "link_resyncs", Index: 83, Path: "decrypt", Kind: "info"},
-	{Name: "drop_tx_disabled", Index: 84, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_selector", Index: 85, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_replayed", Index: 86, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_too_old", Index: 87, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_selector_mismatch", Index: 88, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_malformed", Index: 89, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_checksum", Index: 90, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_not_ip", Index: 91, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_extension_headers", Index: 92, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_ttl_expired", Index: 93, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_ecn", Index: 94, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_no_next_hop", Index: 95, Path: "decrypt", Kind: "drop"},
-	{Name: "tx_frames", Index: 96, Path: "decrypt", Kind: "sent"},
-	{Name: "tx_bytes", Index: 97, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_lifetime", Index: 98, Path: "decrypt", Kind: "drop"},
-	{Name: "inject_frames", Index: 99, Path: "decrypt", Kind: "injected"},
-	{Name: "drop_inject_disabled", Index: 100, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inject_length", Index: 101, Path: "decrypt", Kind: "drop"},
-	{Name: "ecn_unexpected", Index: 102, Path: "decrypt", Kind: "info"},
-	{Name: "drop_fragment_offset", Index: 103, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_in_clear_denied", Index: 104, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_window_upset", Index: 105, Path: "decrypt", Kind: "drop"},
-	{Name: "window_top_repaired", Index: 106, Path: "decrypt", Kind: "info"},
-	{Name: "window_top_lost", Index: 107, Path: "decrypt", Kind: "info"},
-	{Name: "window_row_filled", Index: 108, Path: "decrypt", Kind: "info"},
-	{Name: "control_repaired", Index: 109, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inbound_rule_upset", Index: 110, Path: "decrypt", Kind: "drop"},
-	{Name: "inbound_rule_row_upset", Index: 111, Path: "decrypt", Kind: "info"},
-	{Name: "drop_inner_martian", Index: 112, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_own_source", Index: 113, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_red_source", Index: 114, Path: "decrypt", Kind: "drop"},
-	{Name: "selector_row_upset", Index: 115, Path: "decrypt", Kind: "info"},
-	{Name: "next_hop_row_upset", Index: 116, Path: "decrypt", Kind: "info"},
-	{Name: "drop_unresolved", Index: 117, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_host_upset", Index: 118, Path: "decrypt", Kind: "drop"},
-	{Name: "host_row_upset", Index: 119, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel", Index: 120, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear", Index: 121, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_tunnel", Index: 122, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_punt_clear", Index: 123, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_punt_overflow", Index: 124, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_inner_frag_conflict", Index: 125, Path: "decrypt", Kind: "drop"},
-	{Name: "punt_tunnel_mtu", Index: 126, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_mtu", Index: 127, Path: "decrypt", Kind: "punted"},
-	{Name: "drop_punt_red_mtu", Index: 128, Path: "decrypt", Kind: "drop"},
-	{Name: "red_frag_packets", Index: 129, Path: "decrypt", Kind: "info"},
-	{Name: "red_frag_split", Index: 130, Path: "decrypt", Kind: "split"},
-	{Name: "drop_prefix_upset", Index: 131, Path: "decrypt", Kind: "drop"},
-	{Name: "prefix_row_upset", Index: 132, Path: "decrypt", Kind: "info"},
-	{Name: "punt_tunnel_ttl", Index: 133, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_ttl", Index: 134, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_tunnel_host", Index: 135, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_host", Index: 136, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_tunnel_route", Index: 137, Path: "decrypt", Kind: "punted"},
-	{Name: "punt_clear_route", Index: 138, Path: "decrypt", Kind: "punted"},
-	{Name: "tx_hairpin", Index: 139, Path: "decrypt", Kind: "sent"},
-	{Name: "drop_hairpin_overflow", Index: 140, Path: "decrypt", Kind: "drop"},
-	{Name: "drop_hairpin_closed", Index: 141, Path: "decrypt", Kind: "drop"},
-	{Name: "inner_frag_held", Index: 142, Path: "decrypt", Kind: "held"},
-	{Name: "drop_inner_frag_full", Index: 143, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dispatch", Index: 81, Path: "encrypt", Kind: "drop"},
+	{Name: "link_rx_packets", Index: 82, Path: "decrypt", Kind: "received"},
+	{Name: "link_rx_lost", Index: 83, Path: "decrypt", Kind: "lost"},
+	{Name: "link_resyncs", Index: 84, Path: "decrypt", Kind: "info"},
+	{Name: "drop_tx_disabled", Index: 85, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_selector", Index: 86, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_replayed", Index: 87, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_too_old", Index: 88, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_selector_mismatch", Index: 89, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_malformed", Index: 90, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_checksum", Index: 91, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_not_ip", Index: 92, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_extension_headers", Index: 93, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_ttl_expired", Index: 94, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_ecn", Index: 95, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_no_next_hop", Index: 96, Path: "decrypt", Kind: "drop"},
+	{Name: "tx_frames", Index: 97, Path: "decrypt", Kind: "sent"},
+	{Name: "tx_bytes", Index: 98, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_lifetime", Index: 99, Path: "decrypt", Kind: "drop"},
+	{Name: "inject_frames", Index: 100, Path: "decrypt", Kind: "injected"},
+	{Name: "drop_inject_disabled", Index: 101, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inject_length", Index: 102, Path: "decrypt", Kind: "drop"},
+	{Name: "ecn_unexpected", Index: 103, Path: "decrypt", Kind: "info"},
+	{Name: "drop_fragment_offset", Index: 104, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_in_clear_denied", Index: 105, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_window_upset", Index: 106, Path: "decrypt", Kind: "drop"},
+	{Name: "window_top_repaired", Index: 107, Path: "decrypt", Kind: "info"},
+	{Name: "window_top_lost", Index: 108, Path: "decrypt", Kind: "info"},
+	{Name: "window_row_filled", Index: 109, Path: "decrypt", Kind: "info"},
+	{Name: "control_repaired", Index: 110, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inbound_rule_upset", Index: 111, Path: "decrypt", Kind: "drop"},
+	{Name: "inbound_rule_row_upset", Index: 112, Path: "decrypt", Kind: "info"},
+	{Name: "drop_inner_martian", Index: 113, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_own_source", Index: 114, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_red_source", Index: 115, Path: "decrypt", Kind: "drop"},
+	{Name: "selector_row_upset", Index: 116, Path: "decrypt", Kind: "info"},
+	{Name: "next_hop_row_upset", Index: 117, Path: "decrypt", Kind: "info"},
+	{Name: "drop_unresolved", Index: 118, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_host_upset", Index: 119, Path: "decrypt", Kind: "drop"},
+	{Name: "host_row_upset", Index: 120, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel", Index: 121, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear", Index: 122, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_tunnel", Index: 123, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_punt_clear", Index: 124, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_punt_overflow", Index: 125, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_inner_frag_conflict", Index: 126, Path: "decrypt", Kind: "drop"},
+	{Name: "punt_tunnel_mtu", Index: 127, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_mtu", Index: 128, Path: "decrypt", Kind: "punted"},
+	{Name: "drop_punt_red_mtu", Index: 129, Path: "decrypt", Kind: "drop"},
+	{Name: "red_frag_packets", Index: 130, Path: "decrypt", Kind: "info"},
+	{Name: "red_frag_split", Index: 131, Path: "decrypt", Kind: "split"},
+	{Name: "drop_prefix_upset", Index: 132, Path: "decrypt", Kind: "drop"},
+	{Name: "prefix_row_upset", Index: 133, Path: "decrypt", Kind: "info"},
+	{Name: "punt_tunnel_ttl", Index: 134, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_ttl", Index: 135, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_tunnel_host", Index: 136, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_host", Index: 137, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_tunnel_route", Index: 138, Path: "decrypt", Kind: "punted"},
+	{Name: "punt_clear_route", Index: 139, Path: "decrypt", Kind: "punted"},
+	{Name: "tx_hairpin", Index: 140, Path: "decrypt", Kind: "sent"},
+	{Name: "drop_hairpin_overflow", Index: 141, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_hairpin_closed", Index: 142, Path: "decrypt", Kind: "drop"},
+	{Name: "inner_frag_held", Index: 143, Path: "decrypt", Kind: "held"},
+	{Name: "drop_inner_frag_full", Index: 144, Path: "decrypt", Kind: "drop"},
 }
 
 // Counter indices of the crypto chip.
@@ -476,6 +478,7 @@ const (
 	OuterCounterDropFragOverlap        = 102
 	OuterCounterDropFragOrphan         = 103
 	OuterCounterDropFragFull           = 104
+	OuterCounterDropDispatch           = 105
 )
 
 // OuterCounters is ordered by index.
@@ -585,4 +588,5 @@ var OuterCounters = []Counter{
 	{Name: "drop_frag_overlap", Index: 102, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_frag_orphan", Index: 103, Path: "decrypt", Kind: "drop"},
 	{Name: "drop_frag_full", Index: 104, Path: "decrypt", Kind: "drop"},
+	{Name: "drop_dispatch", Index: 105, Path: "decrypt", Kind: "drop"},
 }

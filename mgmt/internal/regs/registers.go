@@ -254,6 +254,29 @@ var (
 	InnerLimitHairpin             = Register{Name: "limit_hairpin", Offset: 0x35c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
 	InnerLimitHairpinRate         = Field{LSB: 0, Width: 16}
 	InnerLimitHairpinBurst        = Field{LSB: 16, Width: 16}
+	InnerDispatchControl          = Register{Name: "dispatch_control", Offset: 0x380, Count: 1, Role: Control, Writable: 0x00000007}
+	InnerDispatchControlMode      = Field{LSB: 0, Width: 2}
+	InnerDispatchControlSpeaker   = Field{LSB: 2, Width: 1}
+	InnerDispatchOwned0           = Register{Name: "dispatch_owned_0", Offset: 0x384, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchOwned1           = Register{Name: "dispatch_owned_1", Offset: 0x388, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchOwned2           = Register{Name: "dispatch_owned_2", Offset: 0x38c, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchOwned3           = Register{Name: "dispatch_owned_3", Offset: 0x390, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchOwned4           = Register{Name: "dispatch_owned_4", Offset: 0x394, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchOwned5           = Register{Name: "dispatch_owned_5", Offset: 0x398, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchOwned6           = Register{Name: "dispatch_owned_6", Offset: 0x39c, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchOwned7           = Register{Name: "dispatch_owned_7", Offset: 0x3a0, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey0             = Register{Name: "dispatch_key_0", Offset: 0x3a4, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey1             = Register{Name: "dispatch_key_1", Offset: 0x3a8, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey2             = Register{Name: "dispatch_key_2", Offset: 0x3ac, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey3             = Register{Name: "dispatch_key_3", Offset: 0x3b0, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey4             = Register{Name: "dispatch_key_4", Offset: 0x3b4, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey5             = Register{Name: "dispatch_key_5", Offset: 0x3b8, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey6             = Register{Name: "dispatch_key_6", Offset: 0x3bc, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey7             = Register{Name: "dispatch_key_7", Offset: 0x3c0, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey8             = Register{Name: "dispatch_key_8", Offset: 0x3c4, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey9             = Register{Name: "dispatch_key_9", Offset: 0x3c8, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey10            = Register{Name: "dispatch_key_10", Offset: 0x3cc, Count: 1, Role: Control, Writable: 0xffffffff}
+	InnerDispatchKey11            = Register{Name: "dispatch_key_11", Offset: 0x3d0, Count: 1, Role: Control, Writable: 0xffffffff}
 )
 
 // InnerRegisters lists the registers of the chip, shared ones first.
@@ -319,6 +342,27 @@ var InnerRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	InnerLimitTunnelRoute,
 	InnerLimitClearRoute,
 	InnerLimitHairpin,
+	InnerDispatchControl,
+	InnerDispatchOwned0,
+	InnerDispatchOwned1,
+	InnerDispatchOwned2,
+	InnerDispatchOwned3,
+	InnerDispatchOwned4,
+	InnerDispatchOwned5,
+	InnerDispatchOwned6,
+	InnerDispatchOwned7,
+	InnerDispatchKey0,
+	InnerDispatchKey1,
+	InnerDispatchKey2,
+	InnerDispatchKey3,
+	InnerDispatchKey4,
+	InnerDispatchKey5,
+	InnerDispatchKey6,
+	InnerDispatchKey7,
+	InnerDispatchKey8,
+	InnerDispatchKey9,
+	InnerDispatchKey10,
+	InnerDispatchKey11,
 }...)
 
 // Registers of the crypto chip alone.
@@ -390,101 +434,124 @@ var CryptoRegisters = append(append([]Register{}, CommonRegisters...), []Registe
 
 // Registers of the outer chip alone.
 var (
-	OuterControl              = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x0000000f}
-	OuterControlRxEnable      = Field{LSB: 0, Width: 1}
-	OuterControlTxEnable      = Field{LSB: 1, Width: 1}
-	OuterControlMacFilter     = Field{LSB: 2, Width: 1}
-	OuterControlBump          = Field{LSB: 3, Width: 1}
-	OuterPortMacLo            = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterPortMacHi            = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
-	OuterPortMtu              = Register{Name: "port_mtu", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00003fff, Reset: 0x0000256e}
-	OuterLocalIpv4            = Register{Name: "local_ipv4", Offset: 0x20c, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterLocalIpv60           = Register{Name: "local_ipv6_0", Offset: 0x210, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterLocalIpv61           = Register{Name: "local_ipv6_1", Offset: 0x214, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterLocalIpv62           = Register{Name: "local_ipv6_2", Offset: 0x218, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterLocalIpv63           = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterReasmTimeout         = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00000048}
-	OuterReasmPerSource       = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x0000ffff}
-	OuterPeerPlace            = Register{Name: "peer_place", Offset: 0x228, Count: 1, Role: Control, Writable: 0x0000003f}
-	OuterPeerPlacePlace       = Field{LSB: 0, Width: 6}
-	OuterPeerAddress          = Register{Name: "peer_address", Offset: 0x22c, Count: 1, Role: Status}
-	OuterPeerSa               = Register{Name: "peer_sa", Offset: 0x230, Count: 1, Role: Status}
-	OuterPeerSaSa             = Field{LSB: 0, Width: 16}
-	OuterPeerSaPort           = Field{LSB: 16, Width: 16}
-	OuterPeerPlaces           = Register{Name: "peer_places", Offset: 0x234, Count: 1, Role: Status}
-	OuterPeerPlacesTaken      = Field{LSB: 0, Width: 7}
-	OuterPeerPlacesRound      = Field{LSB: 8, Width: 2}
-	OuterPeerControl          = Register{Name: "peer_control", Offset: 0x238, Count: 1, Role: Control, Writable: 0x00000001}
-	OuterPeerControlClear     = Field{LSB: 0, Width: 1}
-	OuterQosDscpLow           = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
-	OuterQosDscpHigh          = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
-	OuterSkipHeaders          = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
-	OuterSkipHeadersHop       = Field{LSB: 0, Width: 1}
-	OuterSkipHeadersRoute     = Field{LSB: 1, Width: 1}
-	OuterSkipHeadersDst       = Field{LSB: 2, Width: 1}
-	OuterIdentifierSeed       = Register{Name: "identifier_seed", Offset: 0x24c, Count: 1, Role: Control, Writable: 0xc000ffff}
-	OuterIdentifierSeedWord   = Field{LSB: 0, Width: 16}
-	OuterIdentifierSeedFirst  = Field{LSB: 30, Width: 1}
-	OuterIdentifierSeedLoad   = Field{LSB: 31, Width: 1}
-	OuterIdentifiers          = Register{Name: "identifiers", Offset: 0x250, Count: 1, Role: Status}
-	OuterIdentifiersSeeded    = Field{LSB: 0, Width: 1}
-	OuterLocalPrefix          = Register{Name: "local_prefix", Offset: 0x254, Count: 1, Role: Control, Writable: 0x0000ff3f}
-	OuterLocalPrefixIpv4      = Field{LSB: 0, Width: 6}
-	OuterLocalPrefixIpv6      = Field{LSB: 8, Width: 8}
-	OuterHostEvent            = Register{Name: "host_event", Offset: 0x258, Count: 1, Role: Status}
-	OuterHostEventVersion     = Field{LSB: 0, Width: 4}
-	OuterHostEventNetwork     = Field{LSB: 8, Width: 6}
-	OuterHostEventLost        = Field{LSB: 30, Width: 1}
-	OuterHostEventValid       = Field{LSB: 31, Width: 1}
-	OuterHostControl          = Register{Name: "host_control", Offset: 0x25c, Count: 1, Role: Control, Writable: 0x00000003}
-	OuterHostControlPop       = Field{LSB: 0, Width: 1}
-	OuterHostControlClearLost = Field{LSB: 1, Width: 1}
-	OuterHostAddr0            = Register{Name: "host_addr_0", Offset: 0x260, Count: 1, Role: Status}
-	OuterHostAddr1            = Register{Name: "host_addr_1", Offset: 0x264, Count: 1, Role: Status}
-	OuterHostAddr2            = Register{Name: "host_addr_2", Offset: 0x268, Count: 1, Role: Status}
-	OuterHostAddr3            = Register{Name: "host_addr_3", Offset: 0x26c, Count: 1, Role: Status}
-	OuterLimitOther           = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitOtherRate       = Field{LSB: 0, Width: 16}
-	OuterLimitOtherBurst      = Field{LSB: 16, Width: 16}
-	OuterLimitIke             = Register{Name: "limit_ike", Offset: 0x304, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitIkeRate         = Field{LSB: 0, Width: 16}
-	OuterLimitIkeBurst        = Field{LSB: 16, Width: 16}
-	OuterLimitArp             = Register{Name: "limit_arp", Offset: 0x308, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitArpRate         = Field{LSB: 0, Width: 16}
-	OuterLimitArpBurst        = Field{LSB: 16, Width: 16}
-	OuterLimitNd              = Register{Name: "limit_nd", Offset: 0x30c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitNdRate          = Field{LSB: 0, Width: 16}
-	OuterLimitNdBurst         = Field{LSB: 16, Width: 16}
-	OuterLimitIcmp            = Register{Name: "limit_icmp", Offset: 0x310, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitIcmpRate        = Field{LSB: 0, Width: 16}
-	OuterLimitIcmpBurst       = Field{LSB: 16, Width: 16}
-	OuterLimitSpi             = Register{Name: "limit_spi", Offset: 0x314, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
-	OuterLimitSpiRate         = Field{LSB: 0, Width: 16}
-	OuterLimitSpiBurst        = Field{LSB: 16, Width: 16}
-	OuterLimitReasm           = Register{Name: "limit_reasm", Offset: 0x31c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
-	OuterLimitReasmRate       = Field{LSB: 0, Width: 16}
-	OuterLimitReasmBurst      = Field{LSB: 16, Width: 16}
-	OuterLimitInject          = Register{Name: "limit_inject", Offset: 0x320, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
-	OuterLimitInjectRate      = Field{LSB: 0, Width: 16}
-	OuterLimitInjectBurst     = Field{LSB: 16, Width: 16}
-	OuterLimitLinkLocal       = Register{Name: "limit_link_local", Offset: 0x324, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitLinkLocalRate   = Field{LSB: 0, Width: 16}
-	OuterLimitLinkLocalBurst  = Field{LSB: 16, Width: 16}
-	OuterLimitResolution      = Register{Name: "limit_resolution", Offset: 0x328, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
-	OuterLimitResolutionRate  = Field{LSB: 0, Width: 16}
-	OuterLimitResolutionBurst = Field{LSB: 16, Width: 16}
-	OuterLimitIkeCookie       = Register{Name: "limit_ike_cookie", Offset: 0x32c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitIkeCookieRate   = Field{LSB: 0, Width: 16}
-	OuterLimitIkeCookieBurst  = Field{LSB: 16, Width: 16}
-	OuterLimitIkeInit         = Register{Name: "limit_ike_init", Offset: 0x330, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitIkeInitRate     = Field{LSB: 0, Width: 16}
-	OuterLimitIkeInitBurst    = Field{LSB: 16, Width: 16}
-	OuterLimitClearHost       = Register{Name: "limit_clear_host", Offset: 0x334, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitClearHostRate   = Field{LSB: 0, Width: 16}
-	OuterLimitClearHostBurst  = Field{LSB: 16, Width: 16}
-	OuterLimitClearRoute      = Register{Name: "limit_clear_route", Offset: 0x338, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
-	OuterLimitClearRouteRate  = Field{LSB: 0, Width: 16}
-	OuterLimitClearRouteBurst = Field{LSB: 16, Width: 16}
+	OuterControl                = Register{Name: "control", Offset: 0x080, Count: 1, Role: Control, Writable: 0x0000000f}
+	OuterControlRxEnable        = Field{LSB: 0, Width: 1}
+	OuterControlTxEnable        = Field{LSB: 1, Width: 1}
+	OuterControlMacFilter       = Field{LSB: 2, Width: 1}
+	OuterControlBump            = Field{LSB: 3, Width: 1}
+	OuterPortMacLo              = Register{Name: "port_mac_lo", Offset: 0x200, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterPortMacHi              = Register{Name: "port_mac_hi", Offset: 0x204, Count: 1, Role: Control, Writable: 0x0000ffff}
+	OuterPortMtu                = Register{Name: "port_mtu", Offset: 0x208, Count: 1, Role: Control, Writable: 0x00003fff, Reset: 0x0000256e}
+	OuterLocalIpv4              = Register{Name: "local_ipv4", Offset: 0x20c, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv60             = Register{Name: "local_ipv6_0", Offset: 0x210, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv61             = Register{Name: "local_ipv6_1", Offset: 0x214, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv62             = Register{Name: "local_ipv6_2", Offset: 0x218, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterLocalIpv63             = Register{Name: "local_ipv6_3", Offset: 0x21c, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterReasmTimeout           = Register{Name: "reasm_timeout", Offset: 0x220, Count: 1, Role: Control, Writable: 0x00007fff, Reset: 0x00000048}
+	OuterReasmPerSource         = Register{Name: "reasm_per_source", Offset: 0x224, Count: 1, Role: Control, Writable: 0x0000ffff, Reset: 0x0000ffff}
+	OuterPeerPlace              = Register{Name: "peer_place", Offset: 0x228, Count: 1, Role: Control, Writable: 0x0000003f}
+	OuterPeerPlacePlace         = Field{LSB: 0, Width: 6}
+	OuterPeerAddress            = Register{Name: "peer_address", Offset: 0x22c, Count: 1, Role: Status}
+	OuterPeerSa                 = Register{Name: "peer_sa", Offset: 0x230, Count: 1, Role: Status}
+	OuterPeerSaSa               = Field{LSB: 0, Width: 16}
+	OuterPeerSaPort             = Field{LSB: 16, Width: 16}
+	OuterPeerPlaces             = Register{Name: "peer_places", Offset: 0x234, Count: 1, Role: Status}
+	OuterPeerPlacesTaken        = Field{LSB: 0, Width: 7}
+	OuterPeerPlacesRound        = Field{LSB: 8, Width: 2}
+	OuterPeerControl            = Register{Name: "peer_control", Offset: 0x238, Count: 1, Role: Control, Writable: 0x00000001}
+	OuterPeerControlClear       = Field{LSB: 0, Width: 1}
+	OuterQosDscpLow             = Register{Name: "qos_dscp_low", Offset: 0x240, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterQosDscpHigh            = Register{Name: "qos_dscp_high", Offset: 0x244, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01010000}
+	OuterSkipHeaders            = Register{Name: "skip_headers", Offset: 0x248, Count: 1, Role: Control, Writable: 0x00000007, Reset: 0x00000007}
+	OuterSkipHeadersHop         = Field{LSB: 0, Width: 1}
+	OuterSkipHeadersRoute       = Field{LSB: 1, Width: 1}
+	OuterSkipHeadersDst         = Field{LSB: 2, Width: 1}
+	OuterIdentifierSeed         = Register{Name: "identifier_seed", Offset: 0x24c, Count: 1, Role: Control, Writable: 0xc000ffff}
+	OuterIdentifierSeedWord     = Field{LSB: 0, Width: 16}
+	OuterIdentifierSeedFirst    = Field{LSB: 30, Width: 1}
+	OuterIdentifierSeedLoad     = Field{LSB: 31, Width: 1}
+	OuterIdentifiers            = Register{Name: "identifiers", Offset: 0x250, Count: 1, Role: Status}
+	OuterIdentifiersSeeded      = Field{LSB: 0, Width: 1}
+	OuterLocalPrefix            = Register{Name: "local_prefix", Offset: 0x254, Count: 1, Role: Control, Writable: 0x0000ff3f}
+	OuterLocalPrefixIpv4        = Field{LSB: 0, Width: 6}
+	OuterLocalPrefixIpv6        = Field{LSB: 8, Width: 8}
+	OuterHostEvent              = Register{Name: "host_event", Offset: 0x258, Count: 1, Role: Status}
+	OuterHostEventVersion       = Field{LSB: 0, Width: 4}
+	OuterHostEventNetwork       = Field{LSB: 8, Width: 6}
+	OuterHostEventLost          = Field{LSB: 30, Width: 1}
+	OuterHostEventValid         = Field{LSB: 31, Width: 1}
+	OuterHostControl            = Register{Name: "host_control", Offset: 0x25c, Count: 1, Role: Control, Writable: 0x00000003}
+	OuterHostControlPop         = Field{LSB: 0, Width: 1}
+	OuterHostControlClearLost   = Field{LSB: 1, Width: 1}
+	OuterHostAddr0              = Register{Name: "host_addr_0", Offset: 0x260, Count: 1, Role: Status}
+	OuterHostAddr1              = Register{Name: "host_addr_1", Offset: 0x264, Count: 1, Role: Status}
+	OuterHostAddr2              = Register{Name: "host_addr_2", Offset: 0x268, Count: 1, Role: Status}
+	OuterHostAddr3              = Register{Name: "host_addr_3", Offset: 0x26c, Count: 1, Role: Status}
+	OuterLimitOther             = Register{Name: "limit_other", Offset: 0x300, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitOtherRate         = Field{LSB: 0, Width: 16}
+	OuterLimitOtherBurst        = Field{LSB: 16, Width: 16}
+	OuterLimitIke               = Register{Name: "limit_ike", Offset: 0x304, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIkeRate           = Field{LSB: 0, Width: 16}
+	OuterLimitIkeBurst          = Field{LSB: 16, Width: 16}
+	OuterLimitArp               = Register{Name: "limit_arp", Offset: 0x308, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitArpRate           = Field{LSB: 0, Width: 16}
+	OuterLimitArpBurst          = Field{LSB: 16, Width: 16}
+	OuterLimitNd                = Register{Name: "limit_nd", Offset: 0x30c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitNdRate            = Field{LSB: 0, Width: 16}
+	OuterLimitNdBurst           = Field{LSB: 16, Width: 16}
+	OuterLimitIcmp              = Register{Name: "limit_icmp", Offset: 0x310, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIcmpRate          = Field{LSB: 0, Width: 16}
+	OuterLimitIcmpBurst         = Field{LSB: 16, Width: 16}
+	OuterLimitSpi               = Register{Name: "limit_spi", Offset: 0x314, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	OuterLimitSpiRate           = Field{LSB: 0, Width: 16}
+	OuterLimitSpiBurst          = Field{LSB: 16, Width: 16}
+	OuterLimitReasm             = Register{Name: "limit_reasm", Offset: 0x31c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	OuterLimitReasmRate         = Field{LSB: 0, Width: 16}
+	OuterLimitReasmBurst        = Field{LSB: 16, Width: 16}
+	OuterLimitInject            = Register{Name: "limit_inject", Offset: 0x320, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x001008bd}
+	OuterLimitInjectRate        = Field{LSB: 0, Width: 16}
+	OuterLimitInjectBurst       = Field{LSB: 16, Width: 16}
+	OuterLimitLinkLocal         = Register{Name: "limit_link_local", Offset: 0x324, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitLinkLocalRate     = Field{LSB: 0, Width: 16}
+	OuterLimitLinkLocalBurst    = Field{LSB: 16, Width: 16}
+	OuterLimitResolution        = Register{Name: "limit_resolution", Offset: 0x328, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x01000016}
+	OuterLimitResolutionRate    = Field{LSB: 0, Width: 16}
+	OuterLimitResolutionBurst   = Field{LSB: 16, Width: 16}
+	OuterLimitIkeCookie         = Register{Name: "limit_ike_cookie", Offset: 0x32c, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIkeCookieRate     = Field{LSB: 0, Width: 16}
+	OuterLimitIkeCookieBurst    = Field{LSB: 16, Width: 16}
+	OuterLimitIkeInit           = Register{Name: "limit_ike_init", Offset: 0x330, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitIkeInitRate       = Field{LSB: 0, Width: 16}
+	OuterLimitIkeInitBurst      = Field{LSB: 16, Width: 16}
+	OuterLimitClearHost         = Register{Name: "limit_clear_host", Offset: 0x334, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitClearHostRate     = Field{LSB: 0, Width: 16}
+	OuterLimitClearHostBurst    = Field{LSB: 16, Width: 16}
+	OuterLimitClearRoute        = Register{Name: "limit_clear_route", Offset: 0x338, Count: 1, Role: Control, Writable: 0xffffffff, Reset: 0x040000e0}
+	OuterLimitClearRouteRate    = Field{LSB: 0, Width: 16}
+	OuterLimitClearRouteBurst   = Field{LSB: 16, Width: 16}
+	OuterDispatchControl        = Register{Name: "dispatch_control", Offset: 0x380, Count: 1, Role: Control, Writable: 0x00000007}
+	OuterDispatchControlMode    = Field{LSB: 0, Width: 2}
+	OuterDispatchControlSpeaker = Field{LSB: 2, Width: 1}
+	OuterDispatchOwned0         = Register{Name: "dispatch_owned_0", Offset: 0x384, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchOwned1         = Register{Name: "dispatch_owned_1", Offset: 0x388, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchOwned2         = Register{Name: "dispatch_owned_2", Offset: 0x38c, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchOwned3         = Register{Name: "dispatch_owned_3", Offset: 0x390, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchOwned4         = Register{Name: "dispatch_owned_4", Offset: 0x394, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchOwned5         = Register{Name: "dispatch_owned_5", Offset: 0x398, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchOwned6         = Register{Name: "dispatch_owned_6", Offset: 0x39c, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchOwned7         = Register{Name: "dispatch_owned_7", Offset: 0x3a0, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey0           = Register{Name: "dispatch_key_0", Offset: 0x3a4, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey1           = Register{Name: "dispatch_key_1", Offset: 0x3a8, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey2           = Register{Name: "dispatch_key_2", Offset: 0x3ac, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey3           = Register{Name: "dispatch_key_3", Offset: 0x3b0, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey4           = Register{Name: "dispatch_key_4", Offset: 0x3b4, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey5           = Register{Name: "dispatch_key_5", Offset: 0x3b8, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey6           = Register{Name: "dispatch_key_6", Offset: 0x3bc, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey7           = Register{Name: "dispatch_key_7", Offset: 0x3c0, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey8           = Register{Name: "dispatch_key_8", Offset: 0x3c4, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey9           = Register{Name: "dispatch_key_9", Offset: 0x3c8, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey10          = Register{Name: "dispatch_key_10", Offset: 0x3cc, Count: 1, Role: Control, Writable: 0xffffffff}
+	OuterDispatchKey11          = Register{Name: "dispatch_key_11", Offset: 0x3d0, Count: 1, Role: Control, Writable: 0xffffffff}
 )
 
 // OuterRegisters lists the registers of the chip, shared ones first.
@@ -531,6 +598,27 @@ var OuterRegisters = append(append([]Register{}, CommonRegisters...), []Register
 	OuterLimitIkeInit,
 	OuterLimitClearHost,
 	OuterLimitClearRoute,
+	OuterDispatchControl,
+	OuterDispatchOwned0,
+	OuterDispatchOwned1,
+	OuterDispatchOwned2,
+	OuterDispatchOwned3,
+	OuterDispatchOwned4,
+	OuterDispatchOwned5,
+	OuterDispatchOwned6,
+	OuterDispatchOwned7,
+	OuterDispatchKey0,
+	OuterDispatchKey1,
+	OuterDispatchKey2,
+	OuterDispatchKey3,
+	OuterDispatchKey4,
+	OuterDispatchKey5,
+	OuterDispatchKey6,
+	OuterDispatchKey7,
+	OuterDispatchKey8,
+	OuterDispatchKey9,
+	OuterDispatchKey10,
+	OuterDispatchKey11,
 }...)
 
 // Registers of the shell of a card.

@@ -63,6 +63,20 @@ var UpperNames = map[uint32]string{
 	UpperIcmp:   "icmp",
 }
 
+// Values of dispatch.
+const (
+	DispatchOff     = 0
+	DispatchSession = 1
+	DispatchPacket  = 2
+)
+
+// DispatchNames gives the name of each value.
+var DispatchNames = map[uint32]string{
+	DispatchOff:     "off",
+	DispatchSession: "session",
+	DispatchPacket:  "packet",
+}
+
 // Values of action.
 const (
 	ActionDiscard = 0

@@ -157,6 +157,31 @@ object OuterRegs {
     val rate = RowField(0, 16)
     val burst = RowField(16, 16)
   }
+  val dispatchControl = RegisterDesc("dispatch_control", 0x380, RegisterRole.Control, writable = 0x7L)
+  object DispatchControl {
+    val mode = RowField(0, 2)
+    val speaker = RowField(2, 1)
+  }
+  val dispatchOwned0 = RegisterDesc("dispatch_owned_0", 0x384, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchOwned1 = RegisterDesc("dispatch_owned_1", 0x388, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchOwned2 = RegisterDesc("dispatch_owned_2", 0x38c, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchOwned3 = RegisterDesc("dispatch_owned_3", 0x390, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchOwned4 = RegisterDesc("dispatch_owned_4", 0x394, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchOwned5 = RegisterDesc("dispatch_owned_5", 0x398, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchOwned6 = RegisterDesc("dispatch_owned_6", 0x39c, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchOwned7 = RegisterDesc("dispatch_owned_7", 0x3a0, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey0 = RegisterDesc("dispatch_key_0", 0x3a4, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey1 = RegisterDesc("dispatch_key_1", 0x3a8, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey2 = RegisterDesc("dispatch_key_2", 0x3ac, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey3 = RegisterDesc("dispatch_key_3", 0x3b0, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey4 = RegisterDesc("dispatch_key_4", 0x3b4, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey5 = RegisterDesc("dispatch_key_5", 0x3b8, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey6 = RegisterDesc("dispatch_key_6", 0x3bc, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey7 = RegisterDesc("dispatch_key_7", 0x3c0, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey8 = RegisterDesc("dispatch_key_8", 0x3c4, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey9 = RegisterDesc("dispatch_key_9", 0x3c8, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey10 = RegisterDesc("dispatch_key_10", 0x3cc, RegisterRole.Control, writable = 0xffffffffL)
+  val dispatchKey11 = RegisterDesc("dispatch_key_11", 0x3d0, RegisterRole.Control, writable = 0xffffffffL)
   val all: Seq[RegisterDesc] = CommonRegs.all ++ Seq(
     control,
     portMacLo,
@@ -199,6 +224,27 @@ object OuterRegs {
     limitIkeCookie,
     limitIkeInit,
     limitClearHost,
-    limitClearRoute
+    limitClearRoute,
+    dispatchControl,
+    dispatchOwned0,
+    dispatchOwned1,
+    dispatchOwned2,
+    dispatchOwned3,
+    dispatchOwned4,
+    dispatchOwned5,
+    dispatchOwned6,
+    dispatchOwned7,
+    dispatchKey0,
+    dispatchKey1,
+    dispatchKey2,
+    dispatchKey3,
+    dispatchKey4,
+    dispatchKey5,
+    dispatchKey6,
+    dispatchKey7,
+    dispatchKey8,
+    dispatchKey9,
+    dispatchKey10,
+    dispatchKey11
   )
 }

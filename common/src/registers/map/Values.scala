@@ -28,6 +28,12 @@ object Upper {
   val icmp = 2
 }
 
+object Dispatch {
+  val off = 0
+  val session = 1
+  val packet = 2
+}
+
 object Action {
   val discard = 0
   val bypass = 1

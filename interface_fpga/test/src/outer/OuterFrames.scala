@@ -72,6 +72,8 @@ object OuterFrames {
   val all: Seq[OuterFrame] =
     Source.fromResource("outer_frames.txt").getLines().filterNot(_.startsWith("#")).map(parse).toSeq
 
+  def named(name: String): OuterFrame = all.find(_.name == name).get
+
   private def parse(line: String): OuterFrame = {
     val name +: hex +: outcome = line.split(" ").toSeq
     val frame = bytes(hex)

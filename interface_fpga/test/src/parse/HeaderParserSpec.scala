@@ -86,6 +86,10 @@ class HeaderParserSpec extends AnyFunSuite with CompiledOnce {
       if (ethernet && ike) same(out.ikeCookie, row("ikeCookie"))
       if (row("payloadLength") >= (if (encap == "esp") 12 else 4))
         same(out.spi, row(if (ethernet) "spi" else "payload4"))
+      // The bytes behind; a frame's padding may be among them.
+      val start = row.l2Bytes + row("headerBytes").toInt + (if (encap == "esp") 12 else 4)
+      val bytes = row.frame.slice(start, start + (if (encap == "esp") 4 else 8))
+      if (ethernet && start + 8 <= row.frame.length) same(out.content, BigInt(1, bytes.toArray))
     }
   }
 

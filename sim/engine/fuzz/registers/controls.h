@@ -15,7 +15,7 @@ struct Control {
 };
 
 namespace inner {
-inline constexpr std::array<Control, 40> kControls{{
+inline constexpr std::array<Control, 61> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -56,6 +56,27 @@ inline constexpr std::array<Control, 40> kControls{{
     {0x354, 0xffffffff, 0x040000e0},
     {0x358, 0xffffffff, 0x040000e0},
     {0x35c, 0xffffffff, 0x040000e0},
+    {0x380, 0x00000007, 0x00000000},
+    {0x384, 0xffffffff, 0x00000000},
+    {0x388, 0xffffffff, 0x00000000},
+    {0x38c, 0xffffffff, 0x00000000},
+    {0x390, 0xffffffff, 0x00000000},
+    {0x394, 0xffffffff, 0x00000000},
+    {0x398, 0xffffffff, 0x00000000},
+    {0x39c, 0xffffffff, 0x00000000},
+    {0x3a0, 0xffffffff, 0x00000000},
+    {0x3a4, 0xffffffff, 0x00000000},
+    {0x3a8, 0xffffffff, 0x00000000},
+    {0x3ac, 0xffffffff, 0x00000000},
+    {0x3b0, 0xffffffff, 0x00000000},
+    {0x3b4, 0xffffffff, 0x00000000},
+    {0x3b8, 0xffffffff, 0x00000000},
+    {0x3bc, 0xffffffff, 0x00000000},
+    {0x3c0, 0xffffffff, 0x00000000},
+    {0x3c4, 0xffffffff, 0x00000000},
+    {0x3c8, 0xffffffff, 0x00000000},
+    {0x3cc, 0xffffffff, 0x00000000},
+    {0x3d0, 0xffffffff, 0x00000000},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -97,6 +118,27 @@ inline constexpr Control kLimitClearHost = kControls[36];
 inline constexpr Control kLimitTunnelRoute = kControls[37];
 inline constexpr Control kLimitClearRoute = kControls[38];
 inline constexpr Control kLimitHairpin = kControls[39];
+inline constexpr Control kDispatchControl = kControls[40];
+inline constexpr Control kDispatchOwned0 = kControls[41];
+inline constexpr Control kDispatchOwned1 = kControls[42];
+inline constexpr Control kDispatchOwned2 = kControls[43];
+inline constexpr Control kDispatchOwned3 = kControls[44];
+inline constexpr Control kDispatchOwned4 = kControls[45];
+inline constexpr Control kDispatchOwned5 = kControls[46];
+inline constexpr Control kDispatchOwned6 = kControls[47];
+inline constexpr Control kDispatchOwned7 = kControls[48];
+inline constexpr Control kDispatchKey0 = kControls[49];
+inline constexpr Control kDispatchKey1 = kControls[50];
+inline constexpr Control kDispatchKey2 = kControls[51];
+inline constexpr Control kDispatchKey3 = kControls[52];
+inline constexpr Control kDispatchKey4 = kControls[53];
+inline constexpr Control kDispatchKey5 = kControls[54];
+inline constexpr Control kDispatchKey6 = kControls[55];
+inline constexpr Control kDispatchKey7 = kControls[56];
+inline constexpr Control kDispatchKey8 = kControls[57];
+inline constexpr Control kDispatchKey9 = kControls[58];
+inline constexpr Control kDispatchKey10 = kControls[59];
+inline constexpr Control kDispatchKey11 = kControls[60];
 }  // namespace inner
 
 namespace crypto {
@@ -115,7 +157,7 @@ inline constexpr Control kSelfTestPeriod = kControls[4];
 }  // namespace crypto
 
 namespace outer {
-inline constexpr std::array<Control, 33> kControls{{
+inline constexpr std::array<Control, 54> kControls{{
     {0x080, 0x0000000f, 0x00000000},
     {0x200, 0xffffffff, 0x00000000},
     {0x204, 0x0000ffff, 0x00000000},
@@ -149,6 +191,27 @@ inline constexpr std::array<Control, 33> kControls{{
     {0x330, 0xffffffff, 0x040000e0},
     {0x334, 0xffffffff, 0x040000e0},
     {0x338, 0xffffffff, 0x040000e0},
+    {0x380, 0x00000007, 0x00000000},
+    {0x384, 0xffffffff, 0x00000000},
+    {0x388, 0xffffffff, 0x00000000},
+    {0x38c, 0xffffffff, 0x00000000},
+    {0x390, 0xffffffff, 0x00000000},
+    {0x394, 0xffffffff, 0x00000000},
+    {0x398, 0xffffffff, 0x00000000},
+    {0x39c, 0xffffffff, 0x00000000},
+    {0x3a0, 0xffffffff, 0x00000000},
+    {0x3a4, 0xffffffff, 0x00000000},
+    {0x3a8, 0xffffffff, 0x00000000},
+    {0x3ac, 0xffffffff, 0x00000000},
+    {0x3b0, 0xffffffff, 0x00000000},
+    {0x3b4, 0xffffffff, 0x00000000},
+    {0x3b8, 0xffffffff, 0x00000000},
+    {0x3bc, 0xffffffff, 0x00000000},
+    {0x3c0, 0xffffffff, 0x00000000},
+    {0x3c4, 0xffffffff, 0x00000000},
+    {0x3c8, 0xffffffff, 0x00000000},
+    {0x3cc, 0xffffffff, 0x00000000},
+    {0x3d0, 0xffffffff, 0x00000000},
 }};
 inline constexpr Control kControl = kControls[0];
 inline constexpr Control kPortMacLo = kControls[1];
@@ -183,6 +246,27 @@ inline constexpr Control kLimitIkeCookie = kControls[29];
 inline constexpr Control kLimitIkeInit = kControls[30];
 inline constexpr Control kLimitClearHost = kControls[31];
 inline constexpr Control kLimitClearRoute = kControls[32];
+inline constexpr Control kDispatchControl = kControls[33];
+inline constexpr Control kDispatchOwned0 = kControls[34];
+inline constexpr Control kDispatchOwned1 = kControls[35];
+inline constexpr Control kDispatchOwned2 = kControls[36];
+inline constexpr Control kDispatchOwned3 = kControls[37];
+inline constexpr Control kDispatchOwned4 = kControls[38];
+inline constexpr Control kDispatchOwned5 = kControls[39];
+inline constexpr Control kDispatchOwned6 = kControls[40];
+inline constexpr Control kDispatchOwned7 = kControls[41];
+inline constexpr Control kDispatchKey0 = kControls[42];
+inline constexpr Control kDispatchKey1 = kControls[43];
+inline constexpr Control kDispatchKey2 = kControls[44];
+inline constexpr Control kDispatchKey3 = kControls[45];
+inline constexpr Control kDispatchKey4 = kControls[46];
+inline constexpr Control kDispatchKey5 = kControls[47];
+inline constexpr Control kDispatchKey6 = kControls[48];
+inline constexpr Control kDispatchKey7 = kControls[49];
+inline constexpr Control kDispatchKey8 = kControls[50];
+inline constexpr Control kDispatchKey9 = kControls[51];
+inline constexpr Control kDispatchKey10 = kControls[52];
+inline constexpr Control kDispatchKey11 = kControls[53];
 }  // namespace outer
 
 }  // namespace sallyport::fuzz

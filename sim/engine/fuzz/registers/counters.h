@@ -11,7 +11,7 @@ struct Counter {
   const char *name, *path, *kind;
 };
 
-inline constexpr std::array<Counter, 144> kInnerCounters{{
+inline constexpr std::array<Counter, 145> kInnerCounters{{
     {"rx_frames", "encrypt", "received"},
     {"rx_bytes", "encrypt", "info"},
     {"drop_rx_bad_fcs", "encrypt", "drop"},
@@ -93,6 +93,7 @@ inline constexpr std::array<Counter, 144> kInnerCounters{{
     {"rx_hairpin", "encrypt", "received"},
     {"drop_hairpin_clear", "encrypt", "drop"},
     {"drop_punt_hairpin", "encrypt", "drop"},
+    {"drop_dispatch", "encrypt", "drop"},
     {"link_rx_packets", "decrypt", "received"},
     {"link_rx_lost", "decrypt", "lost"},
     {"link_resyncs", "decrypt", "info"},
@@ -192,7 +193,7 @@ inline constexpr std::array<Counter, 31> kCryptoCounters{{
     {"drop_dec_upset", "decrypt", "drop"},
 }};
 
-inline constexpr std::array<Counter, 105> kOuterCounters{{
+inline constexpr std::array<Counter, 106> kOuterCounters{{
     {"link_rx_packets", "encrypt", "received"},
     {"link_rx_lost", "encrypt", "lost"},
     {"link_resyncs", "encrypt", "info"},
@@ -298,6 +299,7 @@ inline constexpr std::array<Counter, 105> kOuterCounters{{
     {"drop_frag_overlap", "decrypt", "drop"},
     {"drop_frag_orphan", "decrypt", "drop"},
     {"drop_frag_full", "decrypt", "drop"},
+    {"drop_dispatch", "decrypt", "drop"},
 }};
 
 }  // namespace sallyport::fuzz
