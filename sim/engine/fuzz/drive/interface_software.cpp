@@ -8,6 +8,8 @@ namespace sallyport::fuzz {
 namespace {
 
 constexpr uint32_t kRxTxEnable = 3, kBump = 8;
+constexpr uint16_t kDispatchControl = 0x380;
+constexpr uint32_t kDispatchMode = 3;
 constexpr uint32_t kBypass = 1, kDiscard = 0;
 static_assert(inner::kRule == static_cast<unsigned>(outer::kRule));
 
@@ -84,6 +86,8 @@ void InterfaceFuzz::anyAccess() {
       if (request.address == kCommand) request.data &= ~kWriteCommand;
       if (request.address == kControl && !mayBypass_) request.data &= ~kBump;
       if (request.address == kControl && random_.chance(0.8)) request.data |= kRxTxEnable;
+      // A node of a cluster takes few of the round's frames, or none.
+      if (request.address == kDispatchControl && random_.chance(0.9)) request.data &= ~kDispatchMode;
       software_.ask({request});
       break;
     }
