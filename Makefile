@@ -45,16 +45,21 @@ build/classpath/stamp: $(shell find $(scala_folders) -name '*.scala') build.mill
 
 # TABLES=full: chips with 64 Ki SAs, as on a board, in a folder of their own; with one suite and 64
 # rules, since 1 Ki rules simulate 20 times slower.
+# TABLES=slow: chips whose crypto chip has one lane of half the slots, so that it and not a wire is
+# what limits a cluster (./sallyport cluster).
 # SUITES: strongSwan's names with commas, of the suites to build in.
 TABLES ?= standard
 ifeq ($(TABLES),full)
   sized := build/full
   suites := $(or $(SUITES),aes256gcm16)
+else ifeq ($(TABLES),slow)
+  sized := build/slow
+  suites := $(SUITES)
 else ifeq ($(TABLES),standard)
   sized := build
   suites := $(SUITES)
 else
-  $(error TABLES=$(TABLES): choose standard or full)
+  $(error TABLES=$(TABLES): choose standard, full or slow)
 endif
 # CRYPTO=model: the simulations whose crypto chip has C++ in the place of its lanes; both: these and
 # those of the RTL alone. Nothing but speed depends on the first.
@@ -63,7 +68,7 @@ $(if $(filter rtl model both,$(CRYPTO)),,$(error CRYPTO=$(CRYPTO): choose rtl, m
 simulations := $(patsubst both,rtl model,$(CRYPTO))
 size_option := $(if $(filter full,$(TABLES)),--full)
 interface_options := $(if $(filter full,$(TABLES)),--full --rules 64)
-crypto_options := $(strip $(size_option) $(if $(suites),--suites $(suites)))
+crypto_options := $(strip $(size_option) $(if $(filter slow,$(TABLES)),--lanes 1 --slots 32) $(if $(suites),--suites $(suites)))
 
 chips_rtl := $(sized)/rtl/stamp $(sized)/rtl/crypto-stamp
 verilog: $(chips_rtl) ## build/rtl/<chip>/*.sv; TABLES=full: 64 Ki SAs; SUITES=name,name

@@ -16,6 +16,8 @@ import sallyport.crypto.suite.Suite
  *   strongSwan's names, separated by commas
  * @param lanes
  *   a direction
+ * @param slots
+ *   of a lane
  * @param full
  *   a board's configuration with its memories bound, instead of the simulation's
  * @param model
@@ -26,6 +28,8 @@ case class CryptoElaboration(
     chip: Elaboration,
     @arg(doc = "suites to build in, by strongSwan's names, separated by commas; default all") suites: Option[String],
     @arg(doc = "lanes a direction, 1 to 16; default 4, with --small 1") lanes: Option[Int],
+    @arg(doc = "packets that a lane works on, a power of two from 32 to 256; default 64, with --small 32")
+    slots: Option[Int],
     @arg(doc = "a board's configuration, its memories bound to URAM, block RAM and LUTs") full: Flag,
     @arg(doc = "C++ models in the place of the lanes, for Verilator alone; into crypto-model")
     model: Flag
@@ -40,6 +44,7 @@ case class CryptoElaboration(
       else CryptoConfig()
     default.copy(
       lanes = lanes.getOrElse(default.lanes),
+      slots = slots.getOrElse(default.slots),
       suites = suites.map(_.split(",", -1).toSeq.map(Suite.named)).getOrElse(default.suites),
       version = chip.version,
       modelled = model.value

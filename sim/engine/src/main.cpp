@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sallyport-sim: one or two boxes of three chips in one process. docs/reference/simulator.md
-// describes its input and output.
+// sallyport-sim: one or two boxes of three chips, or a cluster of them, in one process.
+// docs/reference/simulator.md describes its input and output.
 
 #include <unistd.h>
 
@@ -15,8 +15,8 @@
 namespace {
 
 const char* const kUsage =
-    "usage: sallyport-sim [--boxes 1|2] [--threads N | --lock-step] [--seed N] [--socket-dir "
-    "DIR] [--cable-latency-ns N] [--core-mhz F]\n"
+    "usage: sallyport-sim [--boxes 1|2 | --nodes 1-128] [--threads N | --lock-step] [--seed N] [--socket-dir "
+    "DIR] [--cable-latency-ns N] [--switch-latency-ns N] [--switch-queue-bytes N] [--core-mhz F]\n"
     "Reads commands and writes results as JSON lines; see docs/reference/simulator.md.\n";
 
 struct Arguments {
@@ -33,6 +33,15 @@ int64_t number(const std::string& option, const char* text) {
     exit(2);
   }
   return value;
+}
+
+int nodes(const char* text) {
+  const int64_t value = number("--nodes", text);
+  if (value < 1 || value > sallyport::sim::Cluster::kMostNodes) {
+    fprintf(stderr, "sallyport-sim: --nodes %s: give 1 to %d\n", text, sallyport::sim::Cluster::kMostNodes);
+    exit(2);
+  }
+  return static_cast<int>(value);
 }
 
 // The nearest clock of a whole number of ticks that is no faster than asked.
@@ -64,6 +73,12 @@ Arguments parse(int argc, char** argv) {
     const char* value = i + 1 < argc ? argv[++i] : nullptr;
     if (option == "--boxes")
       arguments.world.boxes = static_cast<int>(number(option, value));
+    else if (option == "--nodes")
+      arguments.world.cluster.nodes = nodes(value);
+    else if (option == "--switch-latency-ns")
+      arguments.world.cluster.switchLatencyNs = number(option, value);
+    else if (option == "--switch-queue-bytes")
+      arguments.world.cluster.queueBytes = number(option, value);
     else if (option == "--threads")
       arguments.world.threads = static_cast<int>(number(option, value));
     else if (option == "--seed")

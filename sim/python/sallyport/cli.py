@@ -17,6 +17,7 @@ COMMANDS = {
     "pcie": "sallyport.commands.pcie",
     "wireshark": "sallyport.commands.wireshark",
     "bench": "sallyport.commands.bench",
+    "cluster": "sallyport.commands.cluster",
     "rfc2544": "sallyport.rfc2544.command",
     "compare": "sallyport.commands.compare",
     "calibrate": "sallyport.commands.calibrate",

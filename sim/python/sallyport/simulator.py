@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 TABLES = {
     "standard": (ROOT / "build" / "bin", "make sim mgmt"),
     "full": (ROOT / "build" / "full" / "bin", "make sim TABLES=full"),
+    "slow": (ROOT / "build" / "slow" / "bin", "make sim TABLES=slow"),  # standard, one lane
 }
 # The simulation's program, by the model of the crypto chip's lanes: their RTL, or C++ with the same
 # outputs in the same cycles.
@@ -85,14 +86,18 @@ class Simulator:
         core_mhz: float = CORE_MHZ[1],
         lock_step: bool = False,
         socket_dir: Path | None = None,
+        nodes: int = 0,
     ) -> None:
-        """`own_group`: a terminal's Ctrl-C is for this process alone. Without `crypto` the
-        environment decides. Without `socket_dir` the folder of the sockets goes with it."""
+        """With `nodes` a cluster of so many boxes and as many far ones, whatever `boxes` is.
+
+        `own_group`: a terminal's Ctrl-C is for this process alone. Without `crypto` the environment
+        decides. Without `socket_dir` the folder of the sockets goes with it."""
         executable = simulation(crypto, chips, tables)
         self._on_progress = on_progress
         self._temporary = None if socket_dir else tempfile.TemporaryDirectory(prefix="sallyport-")
         self._sockets = socket_dir or Path(self._temporary.name if self._temporary else "")
-        arguments = [executable, "--boxes", boxes, "--threads", threads or 0, "--seed", seed]
+        topology = ["--nodes", nodes] if nodes else ["--boxes", boxes]
+        arguments = [executable, *topology, "--threads", threads or 0, "--seed", seed]
         if core_mhz != CORE_MHZ[1]:
             arguments += ["--core-mhz", core_mhz]
         if lock_step:

@@ -8,7 +8,7 @@ import sallyport.crypto.CryptoElaboration
 
 class SuiteSpec extends AnyFunSuite {
   private def refusal(suites: String): String = intercept[IllegalArgumentException](
-    CryptoElaboration(Elaboration("out", "0.0.0", Flag()), Some(suites), None, Flag(), Flag()).config
+    CryptoElaboration(Elaboration("out", "0.0.0", Flag()), Some(suites), None, None, Flag(), Flag()).config
   ).getMessage
 
   test("a suite that RFC 8221 forbids is refused for that, and one that never was as unknown") {

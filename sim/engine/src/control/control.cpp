@@ -47,15 +47,17 @@ void Control::serve() {
   for (const auto& port : world_.testerPorts()) ports.push_back(port.text());
   for (const auto& link : world_.links()) links.push_back(link.name);
   for (const auto& cable : world_.cables()) cables.push_back(cable.name);
-  say({{"event", "ready"},
-       {"chips", chipImplementation()},
-       {"boxes", world_.boxes()},
-       {"core_mhz", coreClock.mhz()},
-       {"threads", world_.threads()},
-       {"cycle", world_.now()},
-       {"tester_ports", ports},
-       {"links", links},
-       {"cables", cables}});
+  json ready = {{"event", "ready"},
+                {"chips", chipImplementation()},
+                {"boxes", world_.boxes()},
+                {"core_mhz", coreClock.mhz()},
+                {"threads", world_.threads()},
+                {"cycle", world_.now()},
+                {"tester_ports", ports},
+                {"links", links},
+                {"cables", cables}};
+  if (world_.cluster()) ready["nodes"] = world_.boxes() / 2;
+  say(ready);
   auto serveRegisters = [this] {
     while (software_ && software_->registers().serveStill()) {
     }
@@ -143,7 +145,9 @@ json Control::trial(Fields& fields) {
     throw std::invalid_argument(
         "\"software_after_us\" is for \"registers\": \"defer\": outside its turns software waits");
   return metered(registers, [&](RunMeter& meter) {
-    return runTrial(world_, spec, meter, [this](const auto& epoch) { return softwareTurn(epoch); });
+    json result = runTrial(world_, spec, meter, [this](const auto& epoch) { return softwareTurn(epoch); });
+    if (world_.cluster()) result["switches"] = switchesOf(*world_.cluster());
+    return result;
   });
 }
 
@@ -186,6 +190,7 @@ json Control::replay(Fields& fields) {
 }
 
 json Control::live(Fields& fields) {
+  if (world_.cluster()) throw std::invalid_argument("a cluster has no live runs: start without --nodes");
   LiveSpec spec = parseLive(fields, openDevice_);
   fields.end();
   stops_ = 0;

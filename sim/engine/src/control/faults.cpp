@@ -20,6 +20,25 @@ void setUpset(World& world, Fields& fields) {
   node->upsets().add(world.now() + microsecondsToCycles(after), memory, row, bit);
 }
 
+// Cuts a node of a cluster off from both switches, or back on.
+void setNode(World& world, Fields& fields) {
+  if (!world.cluster()) throw std::invalid_argument("a node can be cut off in a cluster alone: start with --nodes");
+  const auto box = static_cast<int>(fields.whole("node", 0, 0, world.boxes() - 1));
+  const bool up = fields.get<bool>("up", false);
+  const auto after = fields.get<double>("down_after_us", 0), lasts = fields.get<double>("down_for_us", kLongestWaitUs);
+  fields.end();
+  if (!(after >= 0 && after <= kLongestWaitUs && lasts >= 0 && lasts <= kLongestWaitUs))
+    throw std::invalid_argument(fields.where() + ": times must be from 0 to 1e9");
+  const Cycle from = world.now() + microsecondsToCycles(after);
+  const Cycle to = from + microsecondsToCycles(lasts);
+  for (auto* cable : world.cluster()->cablesOf(box)) {
+    if (up)
+      cable->mend();
+    else
+      cable->cut(from * coreClock.ticksPerCycle, to * coreClock.ticksPerCycle);
+  }
+}
+
 }  // namespace
 
 void setFault(World& world, Fields& fields, uint64_t otherwise) {
@@ -27,12 +46,19 @@ void setFault(World& world, Fields& fields, uint64_t otherwise) {
   if (fields.get<bool>("clear", false)) {
     fields.end();
     for (auto& link : world.links()) link.transmitter->fault.clear();
-    for (auto& cable : world.cables()) cable.sender->setFault({}, seed);
+    for (auto& cable : world.cables()) {
+      cable.sender->setFault({}, seed);
+      cable.sender->mend();
+    }
     for (auto& node : world.nodes()) node->upsets().clear();
     return;
   }
   if (fields.has("upset")) {
     setUpset(world, fields);
+    return;
+  }
+  if (fields.has("node")) {
+    setNode(world, fields);
     return;
   }
   if (fields.has("cable")) {

@@ -123,7 +123,7 @@ StreamSpec parseStream(const json& object, uint16_t number, uint64_t seed) {
 
 // A port, or an inject stream.
 PortName parseReplayPort(const std::string& text) {
-  for (int box = 0; box < 2; box++)
+  for (int box = 0; box < 2 * Cluster::kMostNodes; box++)
     for (const char* side : {"inner.inject", "outer.inject", kEncryptStream})
       if (PortName{box, side}.text() == text) return {box, side};
   return parsePort(text);
@@ -132,7 +132,8 @@ PortName parseReplayPort(const std::string& text) {
 }  // namespace
 
 PortName parsePort(const std::string& text) {
-  for (int box = 0; box < 2; box++)
+  if (text == "near.red" || text == "far.red") return {PortName::kSwitch, text};
+  for (int box = 0; box < 2 * Cluster::kMostNodes; box++)
     for (const char* side : {"red", "black"})
       if (PortName{box, side}.text() == text) return {box, side};
   throw std::invalid_argument("there is no port \"" + text +

@@ -26,12 +26,26 @@ json statusOf(World& world) {
     links.push_back({{"name", link.name},
                      {"words", link.transmitter->words()},
                      {"damaged_words", link.transmitter->fault.damagedWords()}});
-  for (const auto& cable : world.cables())
+  for (const auto& cable : world.cables()) {
     cables.push_back({{"name", cable.name},
                       {"lost", cable.sender->lost()},
                       {"duplicated", cable.sender->duplicated()},
                       {"reordered", cable.sender->reordered()}});
-  return {{"cycle", world.now()}, {"chips", chips}, {"links", links}, {"cables", cables}};
+    if (world.cluster()) cables.back()["cut_off"] = cable.sender->cutOff();
+  }
+  json status = {{"cycle", world.now()}, {"chips", chips}, {"links", links}, {"cables", cables}};
+  if (world.cluster()) status["switches"] = switchesOf(*world.cluster());
+  return status;
+}
+
+json switchesOf(const Cluster& cluster) {
+  json outputs = json::array();
+  for (const auto& output : cluster.outputs())
+    outputs.push_back({{"output", output->name()},
+                       {"frames", output->queue().forwarded()},
+                       {"dropped_queue_full", output->queue().dropped()},
+                       {"deepest_bytes", output->queue().deepest()}});
+  return outputs;
 }
 
 json memoriesOf(World& world) {

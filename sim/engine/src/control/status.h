@@ -8,8 +8,10 @@
 
 namespace sallyport::sim {
 
-// {cycle, chips, links, cables}
+// {cycle, chips, links, cables}; of a cluster with switches
 nlohmann::json statusOf(World& world);
+// Frames and drops of each output of the switches, since the start.
+nlohmann::json switchesOf(const Cluster& cluster);
 // {memories: [{name, rows, bits}]}
 nlohmann::json memoriesOf(World& world);
 // {used_rows: [row]}, those that are not all zero

@@ -11,6 +11,11 @@ void CableSender::setFault(const CableFault& fault, uint64_t seed) {
 }
 
 void CableSender::receive(Frame frame, int64_t epoch) {
+  for (const auto& [from, to] : cuts_)
+    if (frame.start >= from && frame.start < to) {
+      cutOff_++;
+      return;
+    }
   if (dice_) {
     if (dice_->chance(fault_.loss)) {
       lost_++;

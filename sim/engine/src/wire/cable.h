@@ -5,6 +5,8 @@
 
 #include <deque>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/channel.h"
 #include "base/frame.h"
@@ -26,8 +28,12 @@ class CableSender : public FrameSink {
   CableSender(FrameChannel* channel, uint64_t number) : channel_(channel), number_(number) {}
 
   void setFault(const CableFault& fault, uint64_t seed);
+  // Nothing that starts from `from` on and before `to` gets through.
+  void cut(Tick from, Tick to) { cuts_.emplace_back(from, to); }
+  void mend() { cuts_.clear(); }
   void receive(Frame frame, int64_t epoch) override;
 
+  int64_t cutOff() const { return cutOff_; }
   int64_t lost() const { return lost_; }
   int64_t duplicated() const { return duplicated_; }
   int64_t reordered() const { return reordered_; }
@@ -37,7 +43,8 @@ class CableSender : public FrameSink {
   uint64_t number_;
   CableFault fault_;
   std::optional<Random> dice_;
-  int64_t lost_ = 0, duplicated_ = 0, reordered_ = 0;
+  std::vector<std::pair<Tick, Tick>> cuts_;
+  int64_t cutOff_ = 0, lost_ = 0, duplicated_ = 0, reordered_ = 0;
 };
 
 // The receiver's end: `latency` cycles later. The line never carries two frames at once; a

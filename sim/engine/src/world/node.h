@@ -19,6 +19,7 @@
 #include "wire/mac_model.h"
 #include "wire/port_log.h"
 #include "wire/punt.h"
+#include "world/actor.h"
 #include "world/upsets.h"
 
 namespace sallyport::sim {
@@ -40,7 +41,7 @@ struct MacPort {
   PortLog* log = nullptr;
 };
 
-class Node {
+class Node final : public Actor {
  public:
   // Cycles of reset at the beginning of simulated time, and when the links come up.
   static constexpr Cycle kResetCycles = 16;
@@ -58,11 +59,9 @@ class Node {
   // kLinkUpCycle; what its MAC holds is lost.
   void reset();
 
-  // lookahead cycles. Registers started with registers().start() proceed.
-  void runEpoch();
-  // One cycle, in which tokens are exchanged as well: what lookahead calls do to a world is what
-  // an epoch does. The nodes of a world all run by the one or all by the other.
-  void runCycle();
+  // Registers started with registers().start() proceed.
+  void runEpoch() override;
+  void runCycle() override;
 
   // A register access while the rest of the world stands still: the chip's clock runs, its streams
   // pause (no beat comes, none is taken). Used between trials; simulated time does not advance.
@@ -89,7 +88,7 @@ class Node {
   std::vector<ChipMemory> memories() { return chip_->memories(); }
   Upsets& upsets() { return upsets_; }
 
-  int64_t busyNs() const { return busyNs_; }
+  int64_t busyNs() const override { return busyNs_; }
   int64_t clocks() const { return clocks_; }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name of a port or of an inject stream, as commands and results write it: "box0.red".
+// The name of a port or of an inject stream, as commands and results write it: "box0.red", or
+// "near.red" of the tester at a switch.
 #pragma once
 
 #include <string>
@@ -10,12 +11,15 @@ namespace sallyport::sim {
 inline constexpr const char* kEncryptStream = "inner.encrypt";
 
 struct PortName {
+  // Of the tester at a switch of a cluster; the side is the name.
+  static constexpr int kSwitch = -1;
+
   int box = 0;
   // "red" or "black"; of an inject stream "inner.inject", "outer.inject" or kEncryptStream.
   std::string side;
   bool operator==(const PortName& other) const { return box == other.box && side == other.side; }
-  std::string text() const { return "box" + std::to_string(box) + "." + side; }
-  bool isInject() const { return side != "red" && side != "black"; }
+  std::string text() const { return box == kSwitch ? side : "box" + std::to_string(box) + "." + side; }
+  bool isInject() const { return box != kSwitch && side != "red" && side != "black"; }
 };
 
 }  // namespace sallyport::sim

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sim_time.h"
+
 namespace sallyport::sim {
 
 namespace {
@@ -21,7 +23,7 @@ inline void relax() {
 uint32_t generationOf(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
 }  // namespace
 
-Scheduler::Scheduler(std::vector<Node*> nodes, int threads, bool lockStep)
+Scheduler::Scheduler(std::vector<Actor*> nodes, int threads, bool lockStep)
     : nodes_(std::move(nodes)), lockStep_(lockStep) {
   const int cores = std::max(1u, std::thread::hardware_concurrency());
   const int limit = static_cast<int>(nodes_.size());
@@ -49,11 +51,11 @@ void Scheduler::rest() {
 void Scheduler::runEpoch() {
   if (lockStep_) {
     for (Cycle i = 0; i < coreClock.lookahead; i++)
-      for (Node* node : nodes_) node->runCycle();
+      for (Actor* node : nodes_) node->runCycle();
     return;
   }
   if (threads_ == 1) {
-    for (Node* node : nodes_) node->runEpoch();
+    for (Actor* node : nodes_) node->runEpoch();
     return;
   }
   if (workers_.empty()) start();
@@ -109,7 +111,7 @@ void Scheduler::workerLoop() {
 
 void Scheduler::sortByCost() {
   std::stable_sort(nodes_.begin(), nodes_.end(),
-                   [](const Node* a, const Node* b) { return a->busyNs() > b->busyNs(); });
+                   [](const Actor* a, const Actor* b) { return a->busyNs() > b->busyNs(); });
 }
 
 }  // namespace sallyport::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs all nodes for one epoch at a time, on the calling thread and its workers.
+// Runs all actors, here called nodes, for one epoch at a time, on the calling thread and its
+// workers.
 //
 // Workers claim nodes one by one, most expensive first. The caller works too, so an epoch never
 // waits for a worker that the operating system has not woken. Workers spin briefly between epochs
@@ -19,14 +20,14 @@
 #include <thread>
 #include <vector>
 
-#include "world/node.h"
+#include "world/actor.h"
 
 namespace sallyport::sim {
 
 class Scheduler {
  public:
   // threads = 0: as many as nodes or cores, whichever is less; 1 in lock-step.
-  Scheduler(std::vector<Node*> nodes, int threads, bool lockStep = false);
+  Scheduler(std::vector<Actor*> nodes, int threads, bool lockStep = false);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -43,7 +44,7 @@ class Scheduler {
   void workerLoop();
   void sortByCost();
 
-  std::vector<Node*> nodes_;
+  std::vector<Actor*> nodes_;
   bool lockStep_;
   int threads_;  // the calling one included
   std::vector<std::thread> workers_;

@@ -12,21 +12,36 @@ constexpr ChipKind kKinds[] = {ChipKind::kInner, ChipKind::kCrypto, ChipKind::kO
 }
 
 World::World(const WorldOptions& options) : options_(options) {
-  if (options.boxes != 1 && options.boxes != 2) throw std::invalid_argument("boxes must be 1 or 2");
-  if (options.cableLatencyNs < 0) throw std::invalid_argument("the cable's latency must not be negative");
-  if (options.boxes == 2) {
-    for (uint64_t i = 0; i < 2; i++) {
-      cableChannels_.push_back(std::make_unique<FrameChannel>());
-      senders_.push_back(std::make_unique<CableSender>(cableChannels_[i].get(), i));
-    }
-    for (int i = 0; i < 2; i++)
-      receivers_.push_back(std::make_unique<CableReceiver>(
-          cableChannels_[1 - i].get(), microsecondsToCycles(static_cast<double>(options.cableLatencyNs) / 1000)));
+  if (options.cluster.nodes > 0) {
+    addCluster();
+  } else {
+    if (options.boxes != 1 && options.boxes != 2) throw std::invalid_argument("boxes must be 1 or 2");
+    if (options.cableLatencyNs < 0) throw std::invalid_argument("the cable's latency must not be negative");
+    if (options.boxes == 2) addCable();
   }
-  for (int box = 0; box < options.boxes; box++) addBox(box);
-  std::vector<Node*> all;
+  for (int box = 0; box < options_.boxes; box++) addBox(box);
+  std::vector<Actor*> all;
   for (auto& node : nodes_) all.push_back(node.get());
+  if (cluster_)
+    for (const auto& output : cluster_->outputs()) all.push_back(output.get());
   scheduler_ = std::make_unique<Scheduler>(all, options.threads, options.lockStep);
+}
+
+void World::addCable() {
+  for (uint64_t i = 0; i < 2; i++) {
+    cableChannels_.push_back(std::make_unique<FrameChannel>());
+    senders_.push_back(std::make_unique<CableSender>(cableChannels_[i].get(), i));
+  }
+  for (int i = 0; i < 2; i++)
+    receivers_.push_back(std::make_unique<CableReceiver>(
+        cableChannels_[1 - i].get(), microsecondsToCycles(static_cast<double>(options_.cableLatencyNs) / 1000)));
+}
+
+void World::addCluster() {
+  for (int side = 0; side < 2; side++) red_.push_back(std::make_unique<TesterPort>());
+  TesterPort *near = red_[0].get(), *far = red_[1].get();
+  cluster_ = std::make_unique<Cluster>(options_.cluster, near, near, far, far);
+  options_.boxes = 2 * options_.cluster.nodes;
 }
 
 void World::addBox(int box) {
@@ -54,6 +69,11 @@ void World::addBox(int box) {
   crypto.link(1).far = &outer.link(0).tx.fault;
   outer.link(0).far = &crypto.link(1).tx.fault;
 
+  if (cluster_) {
+    inner.setPort(cluster_->red(box).source, cluster_->red(box).sink);
+    outer.setPort(cluster_->black(box).source, cluster_->black(box).sink);
+    return;
+  }
   red_.push_back(std::make_unique<TesterPort>());
   inner.setPort(red_.back().get(), red_.back().get());
   if (options_.boxes == 1) {
@@ -90,7 +110,7 @@ bool World::quietFor(Cycle cycles) const {
     if (!node->quiet() || node->now() - node->lastActivity() < cycles) return false;
   for (const auto& channel : cableChannels_)
     if (!channel->empty()) return false;
-  return true;
+  return !cluster_ || cluster_->quiet();
 }
 
 Node& World::portNode(const PortName& port) {
@@ -101,6 +121,12 @@ Node& World::portNode(const PortName& port) {
 }
 
 TesterPort& World::testerPort(const PortName& port) {
+  if (cluster_) {
+    for (size_t side = 0; side < 2; side++)
+      if (port == testerPorts()[side]) return *red_[side];
+    throw std::invalid_argument("the tester is not on port " + port.text() +
+                                ": in a cluster its ports are near.red and far.red");
+  }
   portNode(port);
   if (port.side == "red") return *red_[port.box];
   if (options_.boxes == 2)
@@ -125,6 +151,7 @@ Node& World::injectNode(const PortName& stream) {
 }
 
 std::vector<PortName> World::testerPorts() const {
+  if (cluster_) return {{PortName::kSwitch, "near.red"}, {PortName::kSwitch, "far.red"}};
   if (options_.boxes == 1) return {{0, "red"}, {0, "black"}};
   return {{0, "red"}, {1, "red"}};
 }
@@ -149,6 +176,7 @@ std::vector<World::NamedLink> World::links() {
 }
 
 std::vector<World::NamedCable> World::cables() {
+  if (cluster_) return cluster_->cables();
   std::vector<NamedCable> all;
   for (size_t i = 0; i < senders_.size(); i++)
     all.push_back({"box" + std::to_string(i) + ">box" + std::to_string(1 - i), senders_[i].get()});

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One or two boxes of three chips, wired: links inside a box, the cable between two boxes, the
-// tester everywhere else.
+// Boxes of three chips, wired: links inside a box, the cable between two boxes, the tester
+// everywhere else.
 //
 //   1 box:   tester - red [inner = crypto = outer] black - tester
 //   2 boxes: tester - red [box 0] black - cable - black [box 1] red - tester
+//
+// Or a cluster of them (world/cluster.h).
 #pragma once
 
 #include <functional>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "wire/cable.h"
+#include "world/cluster.h"
 #include "world/node.h"
 #include "world/port_name.h"
 #include "world/scheduler.h"
@@ -46,6 +49,7 @@ struct WorldOptions {
   int threads = 0;               // 0: as many as chips or cores, whichever is less
   int64_t cableLatencyNs = 100;  // 20 m of fibre
   bool lockStep = false;         // one thread, chips cycle by cycle
+  ClusterOptions cluster{};      // of `cluster.nodes` boxes a side, whatever `boxes` says
 };
 
 class World {
@@ -73,8 +77,8 @@ class World {
   Cycle now() const { return nodes_.front()->now(); }
   Tick tick() const { return now() * coreClock.ticksPerCycle; }
 
-  // No tester has frames left, no frame is on a cable, and no beat crossed a port in the
-  // last `cycles`.
+  // No tester has frames left, no frame is on a cable or in a switch, and no beat crossed a port
+  // in the last `cycles`.
   bool quietFor(Cycle cycles) const;
 
   int boxes() const { return options_.boxes; }
@@ -82,6 +86,8 @@ class World {
   bool lockStep() const { return scheduler_->lockStep(); }
   Node& node(int box, ChipKind chip) { return *nodes_.at(box * 3 + static_cast<int>(chip)); }
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  // Null if this is none.
+  Cluster* cluster() { return cluster_.get(); }
   // The node behind a port; throws std::invalid_argument with a sentence when there is no
   // such port.
   Node& portNode(const PortName& port);
@@ -110,13 +116,12 @@ class World {
     LinkTransmitter* transmitter;
   };
   std::vector<NamedLink> links();
-  struct NamedCable {
-    std::string name;  // "box0>box1"
-    CableSender* sender;
-  };
-  std::vector<NamedCable> cables();
+  using NamedCable = Cluster::NamedCable;
+  std::vector<NamedCable> cables();  // "box0>box1", or those of a cluster
 
  private:
+  void addCable();
+  void addCluster();
   void addBox(int box);
   // Calls `epoch` at least once, and until every chip says ready. Throws when a chip does not
   // within kReadyLimit.
@@ -128,6 +133,7 @@ class World {
   std::vector<std::unique_ptr<CableSender>> senders_;
   std::vector<std::unique_ptr<CableReceiver>> receivers_;
   std::vector<std::unique_ptr<TesterPort>> red_, black_;
+  std::unique_ptr<Cluster> cluster_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::unique_ptr<Scheduler> scheduler_;
   std::function<void()> betweenEpochs_;
