@@ -23,6 +23,7 @@ var upwards = strings.Fields(`
 	card chip place
 	learned model hostroutes steer vrf compile plan usedkeys store saved events hub session upsets
 	listen mutual control wire peer pair
+	roster mesh membership
 	punt shares spis waiting rib hostrows answers caller
 	config
 	daemon
