@@ -68,7 +68,7 @@ class Dispatch extends Module {
   private val ports = Mux(whole, Cat(fields.sourcePort, fields.destinationPort), 0.U(32.W))
   private val flow = Cat(fields.source, fields.destination, fields.protocol, ports)
   private val content = Mux(perPacket, Cat(fields.checksum, fields.content), 0.U(Dispatch.contentBits.W))
-  private val number = Mux(perPacket, fields.content(31, 0), 0.U(32.W))
+  private val number = Mux(perPacket, fields.content(63, 32), 0.U(32.W))
   private val hash = Module(new Toeplitz(Dispatch.inputBits, log2Ceil(Dispatch.buckets)))
   hash.io.input := RegNext(Mux(esp, Cat(fields.spi, number), Cat(flow, content)))
   hash.io.key := control.key

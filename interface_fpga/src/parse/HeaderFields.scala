@@ -175,8 +175,8 @@ class HeaderFields extends Bundle {
   val spi = UInt(32.W)
 
   /**
-   * The 8 bytes behind those, first wire byte on top, whatever they are; with `udpEncap` `esp` the
-   * low half has the 4 bytes behind the SPI, and the high half is 0. Always 0 of a bare IP packet.
+   * The 8 bytes behind those, first wire byte on top, whatever they are: of ESP the high half is
+   * the number. With `udpEncap` `esp` the low half is 0. Always 0 of a bare IP packet.
    */
   val content = UInt(64.W)
 }

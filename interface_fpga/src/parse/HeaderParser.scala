@@ -223,7 +223,7 @@ class HeaderParser(ethernet: Boolean, fragments: Boolean = false, errors: Boolea
     )
     when(complete.udpEncap === UdpEncap.esp) {
       complete.spi := ShiftRegister(payload2(2), rest)
-      complete.content := ShiftRegister(payload2(3), rest)
+      complete.content := Cat(ShiftRegister(payload2(3), rest), 0.U(32.W))
     }
   }
   io.out.bits := RegNext(complete)

@@ -26,6 +26,16 @@ object Nodes {
   /** Punted frames that are their bucket's owner's: the other reasons are the speaker's. */
   val byBucket: Set[Int] = Set(PuntReason.policy, PuntReason.unknownSpi, PuntReason.ttl, PuntReason.mtu)
 
+  private val key = BigInt(Dispatch.keyBits, new Random(2020))
+
+  /** The bucket of a packet that begins with its SPI and number. */
+  def ofEsp(mode: Int, packet: Seq[Byte]): Int = {
+    val alone = mode == sallyport.common.registers.map.Dispatch.packet
+    val number = if (alone) packet.slice(4, 8) else Seq.fill(4)(0.toByte)
+    val input = BigInt(1, (packet.take(4) ++ number).toArray)
+    ToeplitzModel(input, Dispatch.inputBits, key, Dispatch.keyBits, 8).toInt
+  }
+
   /**
    * Node `number` of `count`, which have the buckets in turn. Node 0 speaks.
    *
@@ -33,6 +43,6 @@ object Nodes {
    */
   def dispatch(mode: Int, number: Int, count: Int): Node = {
     val owned = (number until Dispatch.buckets by count).map(BigInt(1) << _).sum
-    Node(mode, speaker = number == 0, owned, key = BigInt(Dispatch.keyBits, new Random(2020)))
+    Node(mode, speaker = number == 0, owned, key)
   }
 }

@@ -48,6 +48,9 @@ class OuterDispatchSpec extends AnyFunSuite with CompiledOnce {
         assert(taken.filterNot(frame => outcomes.contains(frame.outcome)).map(_.name).isEmpty, "no node takes them")
         assert(inOrder(outcomes.diff(taken.map(_.outcome))).isEmpty, "they come twice")
         assert(outcomes.size == taken.size)
+        // ESP is its number's owner's, as a model of the hash has it.
+        for (((taken, _), number) <- nodes.zipWithIndex; Outcome.Link(_, false, _, esp) <- taken)
+          assert(Nodes.ofEsp(mode, esp) % count == number, esp.take(8))
         for (((_, counts), number) <- nodes.zipWithIndex) {
           assert(counts.getOrElse("tx_esp", 0) > 0, s"node $number has no share")
           val passed = Seq("tx_esp", "tx_bypass", "punted").map(counts.getOrElse(_, 0)).sum
