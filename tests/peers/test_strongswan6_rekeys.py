@@ -29,8 +29,8 @@ TUNNELS = 32
 FRAME = 512
 EXCHANGE = "x25519-ke1_mlkem768"
 PATIENCE_S = 1800  # for all tunnels once
-# Simulated chips are 16,000 times slower than cards and more, but charon's waits are wall time. On a
-# busy machine a daemon answered after 39 s. The plugin's 30 s would fail the CHILD_SA.
+# Simulated chips are 16,000 times slower than cards and more, but charon's waits are wall time. On
+# a busy machine a daemon answered after 39 s. The plugin's 30 s would fail the CHILD_SA.
 PATIENT = f"kernel-sallyport {{ answer_timeout = {PATIENCE_S}s }}"
 TRIES = 8  # of a request of IKE, which the plugin's requests hold up
 # Between a daemon's looks at its chips, whose accesses wait as well.

@@ -151,7 +151,7 @@ def test_a_stream_that_breaks_ends() -> None:
 
 
 def test_no_reply_is_no_reply() -> None:
-    """Neither to what is done nor to what is refused; the order stays."""
+    """Neither to a message that is done nor to a refused one; the order stays."""
     box = FakeBox()
     with connected(box) as client:
         client.send(WRITE, struct.pack("=QII", 0x14, BAR0, 4) + b"\1\2\3\4", flags=1 << 4)

@@ -200,8 +200,8 @@ def test_the_daemon_configures_the_box(server: Server) -> None:
 
 
 def test_bus_errors(server: Server) -> None:
-    """What is no register, and requests that are no word: all ones, and counted. While another
-    program makes them, sallyctl says in a sentence that a write may have failed."""
+    """Addresses without a register, and requests that are no word: all ones, and counted. While
+    another program makes them, sallyctl says in a sentence that a write may have failed."""
     server.stop_daemon()
     base = int(server.run(f"cut -d ' ' -f 1 {server.device('resource')} | head -n 1"), 16)
     read = "devmem {:#x} {}".format

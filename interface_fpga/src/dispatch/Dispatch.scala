@@ -28,20 +28,21 @@ class Dispatched extends Bundle {
   /** Its bucket is this node's. */
   val mine = Bool()
 
-  /** This node takes what is for the cluster's speaker. */
+  /** This node takes the speaker's frames. */
   val speaks = Bool()
 }
 
 /**
- * Which node of a cluster takes a frame that all of them have received (docs/explanation/clusters.md).
+ * Which node of a cluster takes a frame that all of them have received
+ * (docs/explanation/clusters.md).
  *
  * A hash of the frame, with a key that all nodes share and no sender knows, gives one of 256
  * buckets, and each bucket has an owner. Only the frame counts and nothing that came before it. So
  * a frame that one node has lost moves no other frame.
  *
  *  - ESP, in UDP or not: by its SPI, and per packet by its number (the low half of it). Addresses
- *    and ports do not count. So what comes again under another address has the same owner, whose
- *    window knows it.
+ *    and ports do not count. So a packet that comes again under another address has the same
+ *    owner, whose window knows it.
  *  - A fragment: by addresses and protocol, for its ports may be known to some nodes alone.
  *  - All else: by addresses, protocol and ports. Per packet also by the IPv4 header checksum, which
  *    the identification changes, and by the payload's bytes 4 to 11. They hold TCP's numbers, UDP's

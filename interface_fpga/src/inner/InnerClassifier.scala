@@ -184,7 +184,7 @@ class InnerClassifier extends Module {
   private val bump1 = RegNext(io.bump)
   private val transport = decides(Action.protect) && policy1.transport
   private val whole = transport || bump1 && !decides(Action.protect)
-  // What the management CPU sends, and what comes out of a tunnel, has reached no other node. Each
+  // Frames of the management CPU, and packets out of a tunnel, have reached no other node. Each
   // node puts fragments for transport mode together: the datagram has another bucket.
   private val own = in.injected || in.hairpin
   judge.io.dispatched.mine := RegNext(in.dispatched.mine || own) || transport && fields1.fragment

@@ -108,7 +108,7 @@ class FragmentJudge(p: TrackerConfig, ends: Boolean) extends Module {
   }
 
   private val judge = Module(new FrameJudge(delivers = false))
-  // Each node of a cluster keeps fragments, of which other nodes' may tell it the ports.
+  // Each node of a cluster follows all fragments: the first one tells the ports of its own ones.
   judge.io.dispatched.mine := true.B
   judge.io.dispatched.speaks := true.B
   judge.io.bump := io.bump

@@ -271,7 +271,7 @@ func (l *leadership) propose(c roster.Command) error {
 	return l.enter(c)
 }
 
-// errLost is of an entry of which it is not known whether the log has it.
+// errLost is of an entry that the log may have or not.
 var errLost = errors.New("the cluster has lost its leader meanwhile: try again")
 
 // enter makes an entry of the log. The caller has the lock of the order.

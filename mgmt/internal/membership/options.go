@@ -28,8 +28,8 @@ type Chips interface {
 	SetOwned(roster.Set) error
 	// SetSpeaker has them take ARP, neighbour discovery and IKE, or not.
 	SetSpeaker(bool) error
-	// Raise makes the replay windows ready for buckets that another node had: of numbers that it may
-	// have accepted up to now, none is accepted again. The end of ctx says that it is in vain.
+	// Raise makes the replay windows ready for buckets that another node had: of numbers that it
+	// may have accepted up to now, none is accepted again. The end of ctx says that it is in vain.
 	Raise(ctx context.Context, gained roster.Set) error
 	// Stop has them take no frame.
 	Stop() error

@@ -54,7 +54,7 @@ func TestRefused(t *testing.T) {
 			listener := b.listen(b.options.Address.String())
 			b.options.Listener = listener
 			b.options.Log = b.options.Log.With("refused", true)
-			if alone { // its buckets are those of a cluster of its own, which the rig must not count
+			if alone { // its buckets are those of a cluster of its own, which the rig leaves out
 				b.options.Chips = deaf{}
 			}
 			node, err := Start(b.options)

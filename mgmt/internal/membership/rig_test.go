@@ -21,7 +21,7 @@ import (
 	"sallyport/mgmt/internal/testbox"
 )
 
-// heartbeat is short, and patience long: a test waits for what has to come, and never for a time.
+// heartbeat is short, and patience long: a test waits for an event, and never for a time.
 const (
 	heartbeat = 150 * time.Millisecond
 	patience  = time.Minute

@@ -8,8 +8,9 @@ import (
 	"sallyport/mgmt/internal/roster"
 )
 
-// reconcile makes raft's servers those of the roster, one change at a time. A new node first follows
-// the log; it votes once it asks for leases, so a node that never comes up costs no majority.
+// reconcile makes raft's servers those of the roster, one change at a time. A new node first
+// follows the log. It votes once it asks for leases, so a node that never comes up costs no
+// majority.
 func (l *leadership) reconcile(beating map[int]string) {
 	future := l.raft.GetConfiguration()
 	if future.Error() != nil {

@@ -51,7 +51,7 @@ type line struct {
 	from, to int
 }
 
-// Write writes, or loses what is written.
+// Write writes, or loses all.
 func (l *line) Write(p []byte) (int, error) {
 	if l.of.isCut(l.from, l.to) {
 		return len(p), nil

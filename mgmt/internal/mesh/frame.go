@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mesh connects the nodes of a cluster (docs/decisions/0017): one port of mutual TLS 1.3 for
-// all that they say to each other. Both ends say who they are before anything else, and either may
-// refuse the other in a sentence that both log.
+// Package mesh connects the nodes of a cluster (docs/decisions/0017): one port of mutual TLS 1.3
+// for all that they say to each other. Both ends say who they are before anything else, and either
+// may refuse the other in a sentence that both log.
 package mesh
 
 import (

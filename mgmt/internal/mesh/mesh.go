@@ -15,8 +15,8 @@ import (
 	"sallyport/mgmt/internal/mutual"
 )
 
-// Connections have places: mostStrangers while their handshake lasts, mostKnown behind it, of which
-// a node has mostOfOne.
+// Connections have places: mostStrangers while their handshake lasts, mostKnown behind it. One
+// node has mostOfOne of these.
 const (
 	mostStrangers     = 256
 	mostStrangersHost = 64

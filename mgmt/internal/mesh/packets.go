@@ -73,8 +73,8 @@ func (p *Post) Send(packet []byte, address string) error {
 	return nil
 }
 
-// run sends the packets of a queue, until none has come for a while. Those that wait for a node that
-// cannot be reached are lost.
+// run sends the packets of a queue, until none has come for a while. Those that wait for a node
+// out of reach are lost.
 func (p *Post) run(address string, queue chan []byte) {
 	var conn *Conn
 	defer func() {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// The model: nodes with clocks of their own, links that lose, delay and are cut in either direction,
-// leaders that do not know that there is a newer one, and chips that keep what they last got. Of
-// raft it takes that a majority is needed for an election and for an entry of the log.
+// The model: nodes with clocks of their own, links that lose, delay and are cut in either
+// direction, leaders that do not know that there is a newer one, and chips that keep what they last
+// got. Of raft it takes that a majority is needed for an election and for an entry of the log.
 const (
 	beat  = 100 * time.Millisecond
 	lease = 3 * beat

@@ -21,7 +21,7 @@ func on(do Do, slot int) Command { return Command{Do: do, Slot: slot, ID: fmt.Sp
 
 func founded(slots int) Command { return Command{Do: Found, Cluster: "c", Slots: slots, Node: node(0)} }
 
-// must is a state after commands, none of which is refused.
+// must is a state after commands, and none may be refused.
 func must(t testing.TB, s *State, list ...Command) *State {
 	t.Helper()
 	for _, c := range list {

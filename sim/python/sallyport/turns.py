@@ -23,7 +23,7 @@ FLOWS = 100
 
 @dataclass(frozen=True)
 class Frame:
-    """One that the switch sends to all nodes: its size, its flow, and what else of it a hash reads."""
+    """One that the switch sends to all nodes: its size, its flow, and other bits for a hash."""
 
     size: int
     flow: int

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sallyport.iface.dispatch
 
-/** The hash bit by bit, as Microsoft's text has it: the key moves left by one for each input bit. */
+/** The hash bit by bit, as Microsoft's text has it: the key moves left by one an input bit. */
 object ToeplitzModel {
 
   /** Numbers whose first bit is on top. */

@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import sallyport.common.registers.map.{Dispatch => Mode}
 import sallyport.iface.dispatch.{Dispatch, Nodes}
 
-/** Nodes of a cluster that all receive the same frames from red, one after the other in one chip. */
+/** Nodes of a cluster that all receive the same frames from red: one chip plays them in turn. */
 class InnerDispatchSpec extends AnyFunSuite with InnerPathsModel {
   private val count = 3
   private val own = encrypts.find(_.expected.exists(_.sa == 5)).get

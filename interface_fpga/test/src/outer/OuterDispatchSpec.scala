@@ -8,7 +8,7 @@ import sallyport.iface.chip.InterfaceConfig
 import sallyport.iface.dispatch.Nodes
 import sallyport.iface.reassembly.ChipFragments
 
-/** Nodes of a cluster that all receive the same frames from black, one after the other in one chip. */
+/** Nodes of a cluster that all receive the same frames from black: one chip plays them in turn. */
 class OuterDispatchSpec extends AnyFunSuite with CompiledOnce {
   private val config = OuterConfig(chip = InterfaceConfig(puntBeats = 256))
   private val count = 3

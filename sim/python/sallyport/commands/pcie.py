@@ -17,7 +17,7 @@ ANSWER_MS = 60_000
 
 
 def device(path: Path) -> str:
-    """QEMU's word for the card behind a socket, at a port of PCI Express that it calls `root-port`."""
+    """QEMU's word for the card behind a socket, at a port of PCI Express named `root-port`."""
     words = {
         "driver": "vfio-user-pci",
         "bus": "root-port",

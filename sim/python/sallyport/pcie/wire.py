@@ -13,7 +13,8 @@ import socket
 import struct
 from dataclasses import dataclass
 
-HEADER = struct.Struct("=HHIII")  # message ID, command, size, flags, error; in the host's byte order
+# Message ID, command, size, flags, error; in the host's byte order.
+HEADER = struct.Struct("=HHIII")
 MAX_DATA = 4096  # bytes of one read or write: all of a configuration space
 MAX_MESSAGE = HEADER.size + 16 + MAX_DATA
 
